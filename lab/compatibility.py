@@ -142,21 +142,26 @@ def _summary(plans: Sequence[Plan], results: Results) -> str:
 _HEAD = """\
 # Compatibility
 
-`make matrix` writes this page from `compatibility.json`, which holds what each
-[lane](releases.md#lanes) of [`lanes.toml`](../lanes.toml) said: a combination of releases. A test
-fails if the page is edited, or if a row has changed since its lanes were run. The same as
-[a grid](compatibility.html).
+The combinations of releases ([lanes](releases.md#lanes)) that patchkit was run on, also as
+[a grid](compatibility.html). All run on CPUs: vLLM, Ray and torch are real, the NPUs are simulated.
+On real accelerators, run `python -m patchkit_conformance` of `examples/conformance`.
 
-Every lane runs on CPUs. vLLM, Ray and torch are real; the NPUs are simulated. Real
-accelerators are not covered: there, run `python -m patchkit_conformance` of `examples/conformance`.
+`make matrix` writes this page from `compatibility.json` and [`lanes.toml`](../lanes.toml). A test
+fails if the page is edited, or if a row has changed since its lanes were run.
 
 ## vLLM and Ray
 
-`check`: the rows hold in the release, by its source. `apply`: each target is imported, changed, and
-changed back. `engine`: the engine generates the baseline's tokens. `flagship`: Ray workers fail
-without patchkit and run with it. `ray-v1`, `ray-v2`: two workers on Ray, by each of vLLM's
-executors. `status` tells what was applied. `outsider`: a pack of somebody else's acts in the roles
-that it names. A dash: it was not run; the reason is below the table.
+| check | what was shown |
+|---|---|
+| `check` | the rows hold in the release, by its source |
+| `apply` | each target is imported, changed, and changed back |
+| `engine` | the engine generates the baseline's tokens |
+| `flagship` | Ray workers fail without patchkit and run with it |
+| `ray-v1`, `ray-v2` | two workers run on Ray, by each of vLLM's executors |
+| `status` | `patchkit status` reports what was applied |
+| `outsider` | a third-party pack acts in the roles that it names |
+
+A dash means that a check was not run; the reason is below the table.
 """
 
 
@@ -199,8 +204,11 @@ def _notes(plans: Sequence[Plan], results: Results) -> Iterator[str]:
     for plan, _ in _ran(plans, results, "engine", "import"):
         if plan.notes:
             yield f"- {plan.name}: {plan.notes}."
-    for lane, check, words in _not_run(plans, results):
-        yield f"- {lane}, `{check}`: {words}"
+    lanes: dict[tuple[str, str], list[str]] = {}
+    for lane, check, reason in _not_run(plans, results):
+        lanes.setdefault((check, reason), []).append(lane)
+    for (check, reason), names in lanes.items():
+        yield f"- {', '.join(names)}, `{check}`: {reason}"
 
 
 _ENVIRONMENT = [
@@ -261,7 +269,7 @@ _PAGE = """\
 <body>
 <header>
 <h1>patchkit on vLLM {summary}</h1>
-<p class="quiet">Run on CPUs with simulated NPUs; compatibility.md says how.</p>
+<p class="quiet">Run on CPUs with simulated NPUs; see compatibility.md.</p>
 </header>
 <main>
 <div class="box" role="region" tabindex="0" aria-label="lanes">

@@ -1,6 +1,7 @@
 """patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author.
 
-PYTEST_DONT_REWRITE: pytest would warn where patchkit armed the process before pytest came.
+PYTEST_DONT_REWRITE tells pytest to leave the asserts of this module alone. Without it, pytest warns
+if patchkit was imported before pytest, as it is where the environment arms every process.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
 
 
 def _arm() -> None:
+    """Arm this process, as other code has imported a body and nothing has armed it before."""
     from patchkit.runtime.reach.arming import arm_unasked  # noqa: PLC0415 - once other code imports a body
 
     arm_unasked("the import of a body")
 
 
+# A body that an unpickled object brings along arms the process, too.
 watch_bodies(_arm)
 
 __version__ = "0.2.0"
@@ -62,12 +65,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # For tests: no process that is patched has a use for it.
+    """Import `applied` and `patchkit.ray` when they are first asked for: few processes need them.
+
+    `applied` is for tests. `patchkit.ray.runtime_env()` works without `import patchkit.ray`.
+    """
     if name == "applied":
         from patchkit.runtime.testing.applied import applied  # noqa: PLC0415
 
         return applied
-    if name == "ray":  # `patchkit.ray.runtime_env()`, without an import of its own
+    if name == "ray":
         from importlib import import_module  # noqa: PLC0415
 
         return import_module("patchkit.ray")

@@ -1,4 +1,6 @@
-"""Defines every exception that patchkit raises, and what messages add: a place, a suggestion.
+"""Defines every exception that patchkit raises, and the parts that their messages share.
+
+Such a part is the file and line of a row, or the question whether a similar name was meant.
 
 None derives from ImportError or AttributeError: a `try/except ImportError` around an upstream
 import would swallow it, and the process would continue half patched.
@@ -13,7 +15,7 @@ from collections.abc import Iterable
 
 
 class PatchkitError(Exception):
-    """The base class of all; never raised itself."""
+    """The base class of all exceptions of patchkit; never raised itself."""
 
 
 class SettingsError(PatchkitError):
@@ -48,7 +50,7 @@ class DeclarationError(PatchkitError):
     def __reduce__(
         self,
     ) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
-        """Survive pickling: an error crosses from a worker to its engine."""
+        """Pickle the arguments, not the message: an error goes from a worker to its engine."""
         return (
             type(self),
             (self.pack, self.patch, self.field, self.found, self.expected),
@@ -72,7 +74,7 @@ class VersionError(PatchkitError):
 
 
 class DependencyError(VersionError):
-    """What patchkit itself needs is not here: no patch is to blame."""
+    """A package that patchkit itself needs, or its Python, is missing: no patch is to blame."""
 
 
 class RequirementError(PatchkitError):
@@ -165,7 +167,11 @@ def _in_brackets(place: tuple[str, int | None] | None) -> str:
 
 
 def _line(file: str, patch: str) -> int | None:
-    """Find the line where a row is named; else the first that has its name at all."""
+    """Find the line with `name="PATCH"`, or else the first that has `"PATCH"` in quotes.
+
+    Returns:
+        The number of the line; None if there is none, or the file cannot be read.
+    """
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - no pathlib at a start
             lines = opened.read().splitlines()

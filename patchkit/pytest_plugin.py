@@ -19,6 +19,7 @@ from patchkit.runtime.testing.applied import applied
 from patchkit.settings import Settings
 
 _VARIABLE = "PATCHKIT_PATCHES"
+# Of a test: why its `vllm` marker cannot be decided. Of the run: what changed its environment.
 _FAULT = pytest.StashKey[str]()
 _ENVIRON = pytest.StashKey[pytest.MonkeyPatch]()
 
@@ -51,7 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let tests decide which patches apply, before a conftest imports vLLM and its plugins.
+    """Set the variable that makes patchkit wait for tests to apply patches.
+
+    It must be set before a conftest imports vLLM, whose plugins would apply all patches.
 
     Args:
         early_config: The configuration of the run.
@@ -60,7 +63,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and name the project's packs for this process and its children.
+    """Register the markers, and set variables by which child processes find the project's packs.
 
     Args:
         config: The configuration of the run.
@@ -84,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _append(
     config: pytest.Config, name: str, separator: str, texts: Iterable[str]
 ) -> None:
-    """Add texts to an environment variable, if there are any, until the end of the run."""
+    """Append texts to an environment variable until the end of the run; no texts change nothing."""
     parts = list(texts)
     if not parts:
         return
@@ -95,7 +98,7 @@ def _append(
 
 
 def _environ(config: pytest.Config) -> pytest.MonkeyPatch:
-    """Return what changes the environment, and restores it at the end."""
+    """Return the run's MonkeyPatch for environment variables, which is undone when the run ends."""
     if _ENVIRON not in config.stash:
         config.stash[_ENVIRON] = pytest.MonkeyPatch()
         config.add_cleanup(config.stash[_ENVIRON].undo)
@@ -192,7 +195,7 @@ def pytest_collection_modifyitems(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail a test whose `vllm` marker cannot be decided.
+    """Fail a test whose `vllm` marker `_skip_or_fail` could not decide.
 
     Args:
         item: The test.
@@ -203,14 +206,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
-    """Return the bounds that a `vllm` marker names; UsageError if they are invalid."""
+    """Return the bounds that a `vllm` marker names, '' for any version.
+
+    Raises:
+        UsageError: The marker has other arguments, or the bounds are invalid.
+    """
     bounds = marker.args[0] if marker.args else ""
     if marker.kwargs or len(marker.args) > 1 or not isinstance(bounds, str):
         arguments = ", ".join([*map(repr, marker.args), *marker.kwargs])
         expected = "expected bounds such as vllm('>=0.11,<0.13')"
         raise pytest.UsageError(f"{item.nodeid}: found vllm({arguments}), {expected}")
     try:
-        satisfies("1.0", bounds)
+        satisfies("1.0", bounds)  # only to see whether the bounds are valid
     except PatchkitError as error:
         raise pytest.UsageError(f"{item.nodeid}: marker vllm: {error}") from error
     return bounds
@@ -219,10 +226,10 @@ def _bounds(item: pytest.Item, marker: pytest.Mark) -> str:
 def _skip_or_fail(
     item: pytest.Item, bounds: str, versions: Versions, *, strict: bool
 ) -> None:
-    """Skip a test that the version of vLLM here is not for.
+    """Mark a test as skipped if the version of vLLM here is outside the bounds of its marker.
 
-    Where vLLM is not installed and `strict` asks for it, or its version cannot be told, the test
-    fails: `pytest_runtest_setup` raises the fault that is stored here.
+    The test is to fail if vLLM's version is unclear, or vLLM is not installed and `strict` is set.
+    For that, this stores a message, with which `pytest_runtest_setup` fails the test.
     """
     try:
         version = versions.find("vllm")

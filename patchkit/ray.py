@@ -4,9 +4,10 @@ Ray has one setup hook for worker processes, and reads it from the job's environ
 an actor's. So pass the environment to `ray.init`, or to the submission of a job. A hook that is
 there already runs too, after patchkit's.
 
-The hook is one name, whatever else is to run: a process of an actor, such as vLLM's engine core,
-may give the actor's environment to `ray.init` again, and Ray accepts there what is the same. A
-function it knows by a key the first time, and by its bare name the second.
+The hook is always given as a text, `patchkit.ray.set_up`, and the user's own hook travels in a
+variable. An actor's process, such as vLLM's engine core, may pass its own environment to `ray.init`
+again, and Ray then refuses a hook that differs from the job's. A hook that is given as a function
+does differ: Ray writes it as a key the first time, and as the function's name the second.
 """
 
 import base64
@@ -28,7 +29,7 @@ _PICKLER = "ray.cloudpickle"
 """What Ray pickles its own hook with; without Ray, functions of modules can do with Python's."""
 _PICKLED = "pickled:"
 _MOST = 100_000
-"""Characters; Linux passes no longer variables than 128 KiB."""
+"""The most characters that a pickled hook may have; Linux passes variables of up to 128 KiB."""
 
 _SETUP_HOOK = "worker_process_setup_hook"
 """Where a runtime environment names its setup hook."""
@@ -77,7 +78,7 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def set_up() -> None:
-    """Arm this worker process, then run the former setup hook, also where arming fails."""
+    """Arm this worker process, then run the user's own setup hook, even if arming fails."""
     try:
         arm(by="Ray's setup hook")
     finally:
@@ -85,7 +86,7 @@ def set_up() -> None:
 
 
 def _written(hook: object) -> str:
-    """Write a setup hook for `NEXT_VARIABLE`.
+    """Write a user's setup hook for `NEXT_VARIABLE`: a name as it is, a function pickled.
 
     Raises:
         RuntimeEnvError: It is neither a function nor a name, or too large.
@@ -100,6 +101,11 @@ def _written(hook: object) -> str:
 
 
 def _pickled(hook: object) -> str:
+    """Write a function for `NEXT_VARIABLE`: pickled, in base64.
+
+    Raises:
+        RuntimeEnvError: The text is too long for an environment variable.
+    """
     try:
         pickler = importlib.import_module(_PICKLER)
     except ImportError:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     StandIns = Callable[[str, DeclarationError], Iterable[Row]]
 
+# Python's message where `Patch(…)` or a change has a field that does not exist.
 _UNEXPECTED = r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
 
 _FOLDER_ROLES = {
@@ -48,14 +49,14 @@ GROUP = "patchkit.patches"
 
 
 class Registry:
-    """Rows in the order in which they apply: packs as given, each after what it names in `after`.
+    """Rows in the order in which they apply: as the packs list them, but after those in `after`.
 
     Args:
-        rows: of patches, as their packs have them.
-        processes: the rows of how processes are known; patchkit's own where there are none.
+        rows: The rows of patches, in the order of their packs.
+        processes: The rows that say how processes are known; None for patchkit's own.
 
     Raises:
-        DeclarationError: a name is a duplicate, an `after` is unknown, or several make a circle.
+        DeclarationError: A name is a duplicate, an `after` is unknown, or several make a circle.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Registry:
             declared[row.name] = row
         self._rows: dict[str, Row] = {}
         for name in declared:
-            _add_in_order(name, declared, self._rows, ())
+            _add_in_order(name, declared, self._rows, path=())
 
     @classmethod
     def collect(
@@ -174,7 +175,7 @@ def _modules(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
 def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
     """Find the entry points in patchkit's groups.
 
-    Importing `importlib.metadata` takes 30 ms, so it is asked only if an `entry_points.txt` file
+    Importing `importlib.metadata` takes 30 ms, so this does it only if an `entry_points.txt` file
     contains the name of a group.
     """
     if path is None:
@@ -196,9 +197,9 @@ def own_processes() -> tuple[ProcessRow, ...]:
     """Return patchkit's own rows of processes.
 
     Raises:
-        ProcessRowError: one of them is malformed.
+        ProcessRowError: One of them is malformed.
     """
-    return _read_processes("patchkit", OWN_PROCESSES, ())
+    return _read_processes("patchkit", OWN_PROCESSES, present=())
 
 
 def installed_processes(
@@ -239,8 +240,9 @@ def _read_processes(
 
 
 def _may_hold_packs(folder: str) -> bool:
-    """Whether a folder of the path may hold entry points of patchkit's groups."""
-    if os.path.isfile(folder):  # noqa: PTH113 - a zip on the path; pathlib costs a start
+    """Whether a folder of `sys.path` may hold entry points of patchkit's groups."""
+    # A zip file is not opened: any may hold some, but Python's own, such as `python311.zip`.
+    if os.path.isfile(folder):  # noqa: PTH113 - importing pathlib slows every start
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
     patches = GROUP.encode()
     processes = PROCESSES.encode()
@@ -250,7 +252,7 @@ def _may_hold_packs(folder: str) -> bool:
 
 
 def _entry_point_files(folder: str) -> Iterator[bytes]:
-    """Yield what is in each `entry_points.txt` of the distributions in a folder."""
+    """Yield the content of each `entry_points.txt` of the distributions in a folder."""
     try:
         names = os.listdir(folder)  # noqa: PTH208
     except OSError:
@@ -265,6 +267,7 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
 def _read_packs(
     packs: Iterable[str], stand_ins: StandIns | None = None
 ) -> Iterator[Row]:
+    """Yield the rows of packs, and stand-ins for those of a pack that cannot be imported."""
     for pack in packs:
         try:
             yield from read_pack(pack)
@@ -291,6 +294,7 @@ def read_pack(name: str) -> tuple[Row, ...]:
 
 
 def _import_pack(name: str) -> ModuleType:
+    """Import a pack; an error of the import becomes a DeclarationError with a hint."""
     parts = name.split(".")
     if not all(part.isidentifier() for part in parts):
         expected = "the dotted name of a package, such as my_pack, not a path"
@@ -302,21 +306,21 @@ def _import_pack(name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         line = _line_in_pack(name, error)
         found = f"{type(error).__name__}: {error}{line}"
-        expected = _words_instead(error) or "a package that can be imported"
+        expected = _allowed_names(error) or "a package that can be imported"
         if _is_missing(name, error):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
 
 
 def _is_missing(pack: str, error: BaseException) -> bool:
-    """Whether an error says that a pack, or a package that it lies in, is not there."""
+    """Whether an error says that a pack, or a package around it, is missing, not its imports."""
     if not isinstance(error, ModuleNotFoundError):
         return False
     return f"{pack}.".startswith(f"{error.name}.")
 
 
-def _words_instead(error: BaseException) -> str:
-    """Say which words a row may have in place of an unknown one; else ''."""
+def _allowed_names(error: BaseException) -> str:
+    """List the roles or fields that exist if the error is about one that does not; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         names = ", ".join(f"Role.{role.name}" for role in Role)
         return f"one of {names}"
@@ -334,7 +338,7 @@ def _words_instead(error: BaseException) -> str:
 
 
 def _line_in_pack(pack: str, error: BaseException) -> str:
-    """Say which line of a pack an error comes from; '' where it comes from elsewhere."""
+    """Return ` (file:line)` of the pack's innermost line in a traceback; '' if it has none."""
     from traceback import walk_tb  # noqa: PLC0415 - only on the way to an error
 
     folder = f"/{pack.replace('.', '/')}/"
@@ -373,9 +377,9 @@ def row_of(pack: str, patch: Patch) -> Row:
 def _add_in_order(
     name: str, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
 ) -> None:
-    """Add a row to those that are in order, after what it names in `after`.
+    """Add a row to `ordered`, but before it the rows that it names in `after`, and so on.
 
-    `path` are the rows that wait for it, to find a circle.
+    `path` holds the rows that wait for this one; a row that waits for itself makes a circle.
     """
     if name in ordered:
         return

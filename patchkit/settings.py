@@ -41,7 +41,8 @@ class Settings(Record):
         on_failure: `PATCHKIT_ON_FAILURE`: `stop` or `warn`.
         on_drift: `PATCHKIT_ON_DRIFT`: `warn`, `stop` or `skip`.
         lock: `PATCHKIT_LOCK`: the file of the one lock for all rows.
-        verify: `PATCHKIT_VERIFY`: seconds between two looks at what was applied; 0 for none.
+        verify: `PATCHKIT_VERIFY`: seconds between two checks that changes are still in place; 0
+            for no checks.
         versions: `PATCHKIT_VERSIONS`: distributions and the versions to believe.
         vllm_version: `VLLM_VERSION`: the version of vLLM to believe.
         journal: `PATCHKIT_JOURNAL`: the folder of the journals.
@@ -77,7 +78,8 @@ class Settings(Record):
             SettingsError: A variable is invalid.
         """
         env = os.environ if environ is None else environ
-        _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")  # a row reads it
+        # Only checked: the row that needs its value reads it from the environment.
+        _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")
         return cls(
             enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
             packs=_names(env, "PATCHKIT_PATCHES"),
@@ -98,6 +100,7 @@ class Settings(Record):
 
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Read names that are separated by commas; blanks and empty parts are left out."""
     parts = env.get(name, "").split(",")
     stripped = [part.strip() for part in parts]
     return tuple([part for part in stripped if part])
@@ -106,6 +109,7 @@ def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
 def _choice(
     env: Mapping[str, str], name: str, allowed: Collection[str], default: str
 ) -> str:
+    """Read one of the words that a variable may have, in lower case; `default` if it is empty."""
     value = env.get(name, "").strip().lower() or default
     if value not in allowed:
         expected = ", ".join([repr(word) for word in allowed if word])
@@ -114,6 +118,7 @@ def _choice(
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    """Read seconds such as `30`, `0.5` or `.5`; `default` if the variable is empty."""
     text = env.get(name, "").strip()
     if not re.fullmatch(r"(\d{1,7}(\.\d*)?|\.\d+)?", text):
         raise SettingsError(

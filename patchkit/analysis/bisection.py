@@ -1,4 +1,4 @@
-"""Searches for a minimal set of patches that makes something fail, by trying sets of them."""
+"""Finds a minimal set of patches that makes something fail, by trying sets of them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -15,15 +15,15 @@ _TRUSTED_PASSES = 3
 
 
 def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
-    """Judge a run by its exit code, unless its patches need others that it left out.
+    """Judge a run by its exit code, unless a patch failed for lack of others that were left out.
 
     Args:
         run: its `exit` code, and the patches that `failed` to apply in it.
-        failing_with_all: the patches that fail to apply with all of them, too.
+        failing_with_all: the patches that fail to apply even with all patches.
 
     Returns:
-        "good", "bad", or "skipped" for exit code 125, or where a patch failed that does not fail
-        with all of them.
+        "good" or "bad"; "skipped" for exit code 125, or if a patch failed that applies with all
+        patches.
     """
     failing_alone = set(run["failed"]).difference(failing_with_all)
     if run["exit"] == _SKIP or failing_alone:
@@ -34,20 +34,22 @@ def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
 
 
 class Search:
-    """Finds a minimal set that fails, and tries no patch without those it comes after.
+    """Finds a minimal set of patches that fails; a patch is tried only with its predecessors.
 
-    Prefixes of the order are halved down to the patch that turns one bad. That patch is a culprit,
-    and the search goes on among those before it until the culprits fail by themselves: about log2 n
-    trials for each. In the end no patch can be taken away so that the others still fail.
+    A binary search over the prefixes of `order` finds the first patch with which one fails. That
+    patch is a culprit, and the search goes on among the patches before it until the culprits fail
+    by themselves: about log2 n trials for each. In the end, no patch can be removed so that the
+    others still fail.
 
-    That all patches together fail is taken on trust at first: the answer, which is seen to fail,
-    needs no trial of them. They are tried where nothing has failed for a while, as the search may
-    be for a failure that is not there.
+    At first, the search assumes that all patches together fail: if it finds a set that fails, it
+    needs no trial of that. They are tried once several sets in a row have passed, as there may be
+    no failure at all.
 
     Args:
-        order: names of patches, each behind those it comes after.
-        predecessors: by name, those it comes after; names that are not in `order` do not count.
-        fails: whether a set fails, which it is asked for once.
+        order: names of patches, each after its predecessors.
+        predecessors: by name, the patches that have to come before; names that are not in `order`
+            do not count.
+        fails: returns whether a set fails; called once for each set.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Search:
         predecessors: Mapping[str, Collection[str]],
         fails: Callable[[Patches], bool],
     ) -> None:
-        # Each patch with all that it comes after, in the order of the patches.
+        # Each patch with all its predecessors, theirs included, in the order of the patches.
         self._closures: dict[str, Patches] = {}
         for name in order:
             closure = {name}
@@ -66,15 +68,16 @@ class Search:
         self.fails = cache(fails)
 
     def minimal(self) -> Patches:
-        """Find a minimal set that fails, where no patches at all are known to pass.
+        """Find a minimal set that fails.
 
         Returns:
-            The set; the empty set where not even all patches together fail.
+            The set; empty if no patches at all fail, or not even all together.
         """
         culprits: Patches = frozenset()
         candidates = list(self._closures)
         while not self.fails(culprits):
-            # Has failed already, unless the culprit is the last patch: then it is all of them.
+            # This set has failed before (`fails` remembers that), unless the culprit is the last
+            # patch: then it is all patches, and is tried here.
             if culprits and not self.fails(culprits.union(candidates)):
                 return frozenset()
             position = self._turning_point(culprits, candidates)
@@ -87,10 +90,10 @@ class Search:
         return self._shrunk(culprits)
 
     def last(self, patches: Patches) -> list[str]:
-        """Return the patches of a set that no other patch of the set comes after.
+        """Return the patches of a set that are no predecessors of others in the set.
 
         Args:
-            patches: The set; it has names of `order` only.
+            patches: The set, with names of `order` only.
         """
         predecessors: set[str] = set()
         for name in patches:
@@ -101,12 +104,12 @@ class Search:
     def _turning_point(
         self, culprits: Patches, candidates: Sequence[str]
     ) -> int | None:
-        """Find the first candidate with which, and all before it, the culprits fail.
+        """Find the first candidate that makes the culprits fail, together with those before it.
 
         Returns:
-            Its position; None where not even all patches together fail.
+            Its position; None if not even all patches together fail.
         """
-        passing = 0
+        passing = 0  # so many candidates pass, and `failing` fail
         failing = len(candidates)
         passes = 0
         while failing - passing > 1:
@@ -122,7 +125,7 @@ class Search:
         return passing
 
     def _shrunk(self, culprits: Patches) -> Patches:
-        """Take patches away, one by one, as long as the others still fail."""
+        """Remove patches one by one, again and again, as long as the others still fail."""
         for name in self.last(culprits):
             remaining = culprits - {name}
             if self.fails(remaining):
@@ -131,9 +134,9 @@ class Search:
 
 
 def _lower_part(count: int) -> int:
-    """Divide a number of candidates in two, the lower part a power of two.
+    """Divide a number of candidates in two parts, and return the lower one, a power of two.
 
-    No more halvings are needed than for equal parts, and fewer in the upper part, where one trial
-    may go to all patches together.
+    That needs no more trials than equal parts do, and fewer in the upper part, where all patches
+    together may have to be tried, too.
     """
     return 1 << ((count - 1).bit_length() - 1)

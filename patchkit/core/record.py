@@ -1,12 +1,12 @@
-"""The base of classes that only hold values, in place of `dataclasses` where a start loads them.
+"""The base of classes that only hold values: a faster `dataclass` for what every start loads.
 
-`import dataclasses` brings `inspect`, `ast` and `tokenize` along, and compiles six methods for each
-class: together half of what arming took. Here no code is compiled. Each class gets an `__init__`
-with parameters of its own, so that Python itself reads the arguments and words the errors; all else
-is inherited.
+`import dataclasses` imports `inspect`, `ast` and `tokenize`, and compiles six methods for each
+class: together half the time of arming. Here no code is compiled. Each class gets an `__init__`
+with its fields as parameters, so that Python itself binds arguments and reports errors; the other
+methods are inherited.
 
-To everybody else these are dataclasses: `dataclasses.fields`, `replace` and `asdict` work, and so
-do `copy.replace`, pickle and `match`. That module is imported when it is asked for the first time.
+To other code these are dataclasses: `dataclasses.fields`, `replace` and `asdict` work, and so do
+`copy.replace`, pickle and `match`. `dataclasses` is imported when such code first needs it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def field(*, default_factory: Callable[[], _Value]) -> _Value:
 
 
 class _DataclassAttribute:
-    """An attribute that dataclasses have, made when it is read for the first time."""
+    """A descriptor for what `dataclasses` reads of a class: `__dataclass_fields__` and the like.
+
+    The value is that of a real dataclass with the same fields, which is made when it is first read.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -86,12 +89,12 @@ class _DataclassAttribute:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record:
-    """Holds the values of the fields that its subclass annotates; two are equal where these are.
+    """An object with the fields that its class annotates; two with equal values are equal.
 
-    Args of a subclass, `class Point(Record, eq=False)`:
-        frozen: nothing can be assigned; it has a hash if it is compared.
-        kw_only: the fields of this class, not of others, are given by keyword.
-        eq: compared by values, not by identity.
+    Args of a subclass, as in `class Point(Record, eq=False)`:
+        frozen: Whether assignments are refused; if not, and `eq` is set, objects have no hash.
+        kw_only: Whether the fields of this class (not those of its bases) are passed by keyword.
+        eq: Whether objects are compared by values, or else by identity.
     """
 
     __match_args__: ClassVar[tuple[str, ...]] = ()
@@ -157,7 +160,7 @@ class Record:
         return tuple([getattr(self, name) for name in self._declared])
 
     def _complete(self) -> None:
-        """Put values in place of the defaults that are made for each object."""
+        """Replace each factory that came as a default by a new value, as `__init__` ends."""
         values = self.__dict__
         for name, factory in self._factories:
             if values[name] is factory:
@@ -166,7 +169,10 @@ class Record:
 
 
 def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
-    """Read the fields of a class and its bases; take defaults that are factories off the class."""
+    """Read the fields of a class and its bases; defaults that are factories leave the class.
+
+    Such a default is no value that an object may find as an attribute of its class.
+    """
     fields: _Fields = {}
     bases = cls.__mro__[1:]
     for base in reversed(bases):
@@ -174,7 +180,7 @@ def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
         fields |= attributes.get("_declared", {})
     for name, kind in cls.__annotations__.items():
         if "ClassVar[" in str(kind):
-            continue
+            continue  # no field, as in a dataclass
         default = getattr(cls, name, _REQUIRED)
         fields[name] = (kind, default, kw_only)
         if isinstance(default, _Factory):
@@ -183,7 +189,7 @@ def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
 
 
 def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
-    """Name the fields that are given by keyword only, or those that are not."""
+    """Return the names of the fields that are keyword-only, or of those that are not."""
     names = []
     for name, declared in cls._declared.items():
         _, _, is_kw_only = declared
@@ -192,15 +198,22 @@ def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
-# `locals()` are the parameters of the class that has this code: its fields, as they were given.
 def _keep_parameters(self: Record) -> None:
+    """Set all parameters as attributes; `_init_of` makes an `__init__` of this function's code.
+
+    There the parameters are the fields of a class, so `locals()` has the value of each.
+    """
     self.__dict__.update(locals())
     del self.__dict__["self"]
     self._complete()
 
 
 def _init_of(cls: type[Record]) -> Any:
-    """Make the `__init__` of a class: the code above with the class's fields as parameters."""
+    """Make the `__init__` of a class: the code above with the class's fields as parameters.
+
+    Raises:
+        TypeError: A field without a default follows one that has a default.
+    """
     positional = _names(cls, kw_only=False)
     by_keyword = _names(cls, kw_only=True)
     parameters = ("self", *positional, *by_keyword)
@@ -258,6 +271,7 @@ def _drop_disabled(cls: Any, *, frozen: bool, eq: bool) -> None:
 
 
 def _refuse(action: str, name: str) -> NoReturn:
+    """Raise the error that a frozen dataclass raises."""
     from dataclasses import FrozenInstanceError  # noqa: PLC0415 - only on the way to an error
 
     raise FrozenInstanceError(f"cannot {action} field {name!r}")
@@ -265,7 +279,7 @@ def _refuse(action: str, name: str) -> NoReturn:
 
 @cache
 def _twin(cls: Any) -> type:
-    """Make the dataclass that has the same fields and options as a class."""
+    """Make the dataclass that has the same fields and options as a class of this module."""
     import dataclasses  # noqa: PLC0415 - no start pays for it
 
     fields = []

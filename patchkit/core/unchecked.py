@@ -1,24 +1,27 @@
 """Keeps beartype's import hooks from checking patchkit's own modules.
 
-What annotations name here is often imported for static checkers only, as a start has to be fast. A
-check of them at run time finds no such name, and the first call would fail.
+beartype can check the annotations of every module that is imported. Many names in patchkit's
+annotations are imported for static checkers only (`if TYPE_CHECKING:`), as a start has to be fast.
+At run time beartype would not find them, and the first call would fail.
 """
 
 import sys
 from contextlib import suppress
 
 CLAW = "beartype.claw"
-"""The module of the hooks; once it is there, somebody may switch one on for every module."""
+"""beartype's module of import hooks; once it is imported, a hook may be set for every module."""
 
 
 def leave_unchecked(hooks: object) -> None:
-    """Have beartype's import hooks check nothing in patchkit, unless somebody asked for that.
+    """Tell beartype's import hooks to check nothing in patchkit, unless a user has asked them to.
 
     Args:
         hooks: The module `beartype.claw`.
     """
     beartype = sys.modules["beartype"]
-    with suppress(Exception):  # of an older one, or patchkit was named to it
+    # An older beartype lacks some of these names; and if a user has set a hook for patchkit,
+    # beartype refuses another.
+    with suppress(Exception):
         conf = beartype.BeartypeConf(
             strategy=beartype.BeartypeStrategy.O0, claw_is_pep526=False
         )

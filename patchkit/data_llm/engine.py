@@ -1,4 +1,4 @@
-"""The stage that holds an engine of vLLM, and where its replicas are placed."""
+"""The stage that runs an engine of vLLM, and the resources of its replicas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from patchkit.data_llm.stages import Row, RowStage, plain
 
 
 class VLLMEngine(RowStage):
-    """Generate or embed; the rows of all batches of a replica are in one engine at a time."""
+    """Generate text or embeddings for rows; each replica has one engine for all of its batches."""
 
     title = "vLLMEngineStage"
 
@@ -64,11 +64,11 @@ class VLLMEngine(RowStage):
         self._adapters: dict[str, Any] = {}
         self._numbers = itertools.count()
         self._engine = self._wait_for(self._started(engine_arguments))
-        # Where Ray ends the actor, the engine's own processes would stay.
+        # The engine's own processes would outlive the actor.
         weakref.finalize(self, self._engine.shutdown)
 
     async def _started(self, engine_arguments: dict[str, Any]) -> Any:
-        """Start an engine on the loop that will call it."""
+        """Start an engine on the event loop from which it is called later."""
         defaults: dict[str, str] = {}
         if self._embeds:
             defaults = self._arguments_to_embed()
@@ -77,7 +77,7 @@ class VLLMEngine(RowStage):
         return self._vllm.AsyncLLMEngine.from_engine_args(arguments)
 
     def _arguments_to_embed(self) -> dict[str, str]:
-        """Return the arguments that make an engine embed, which vLLM has renamed."""
+        """Return the arguments that make an engine embed; newer releases of vLLM renamed them."""
         fields = {
             field.name for field in dataclasses.fields(self._vllm.AsyncEngineArgs)
         }
@@ -86,11 +86,17 @@ class VLLMEngine(RowStage):
         return {"task": "embed"}
 
     async def _all(self, rows: list[Row]) -> list[Row]:
+        """Return the new columns of each row, with an id that the rows of a batch share."""
         batch = {"batch_uuid": uuid.uuid4().hex}
-        answered = await super()._all(rows)
-        return [{**row, **batch} for row in answered]
+        new_columns = await super()._all(rows)
+        return [{**columns, **batch} for columns in new_columns]
 
     async def _answer(self, row: Row) -> Row:
+        """Send a row to the engine, and return columns with the finished answer.
+
+        Raises:
+            RuntimeError: The engine did not finish the answer.
+        """
         start = time.perf_counter()
         number = next(self._numbers)
         request = self._engine.generate
@@ -109,6 +115,7 @@ class VLLMEngine(RowStage):
         raise RuntimeError("the engine ended before the answer did")
 
     def _params(self, row: Row) -> Any:
+        """Return a row's sampling parameters, or those that ask for an embedding."""
         if not self._embeds:
             return self._vllm.SamplingParams(**plain(row["sampling_params"]))
         pooling_params = self._vllm.PoolingParams
@@ -117,7 +124,7 @@ class VLLMEngine(RowStage):
         return pooling_params()
 
     def _adapter(self, row: Row) -> Any:
-        """Return the LoRA adapter that a row asks for by another model than the engine's."""
+        """Return the LoRA adapter that a row names as its `model`; None for the engine's model."""
         name = row.get("model") or self._model
         if name == self._model:
             return None
@@ -129,7 +136,10 @@ class VLLMEngine(RowStage):
 
 
 def _prompt(row: Row) -> dict[str, Any]:
-    """Return the prompt of a row; with images vLLM has to make the tokens itself."""
+    """Return the prompt of a row: its tokens if it has some, but a text if it has images.
+
+    vLLM inserts tokens for the images as it makes tokens of the text.
+    """
     images = row.get("image")
     if images:
         return {"prompt": row["prompt"], "multi_modal_data": {"image": images}}
@@ -140,6 +150,11 @@ def _prompt(row: Row) -> dict[str, Any]:
 
 
 def _columns(row: Row, answer: Any) -> Row:
+    """Return the columns that a finished answer of the engine adds to a row.
+
+    Raises:
+        RuntimeError: The engine ended the answer with an error.
+    """
     tokens = list(answer.prompt_token_ids)
     metrics = getattr(answer, "metrics", None)
     if metrics is not None:
@@ -150,21 +165,23 @@ def _columns(row: Row, answer: Any) -> Row:
         "num_input_tokens": len(tokens),
         "metrics": metrics,
     }
-    if hasattr(answer.outputs, "data"):
+    if hasattr(answer.outputs, "data"):  # a tensor: the engine embeds
         embeddings = answer.outputs.data.cpu().float().numpy()
-        return {**columns, **_output_columns([], "", embeddings)}
+        return {**columns, **_output_columns([], text="", embeddings=embeddings)}
     completion = answer.outputs[0]
     if completion.finish_reason in {"abort", "error"}:
         raise RuntimeError(
             f"the engine ended the answer with {completion.finish_reason!r}"
         )
+    token_ids = list(completion.token_ids)
     return {
         **columns,
-        **_output_columns(list(completion.token_ids), completion.text, None),
+        **_output_columns(token_ids, completion.text, embeddings=None),
     }
 
 
 def _output_columns(token_ids: list[int], text: str, embeddings: Any) -> Row:
+    """Return the columns with what was generated, the same ones for both tasks."""
     return {
         "generated_tokens": token_ids,
         "num_generated_tokens": len(token_ids),
@@ -210,7 +227,11 @@ def placed(
 
 
 def _device() -> str:
-    """Name the accelerator of this cluster as Ray does; '' if there is none."""
+    """Name the accelerator of this cluster as Ray does; '' if there is none.
+
+    Raises:
+        RuntimeError: There are accelerators of several kinds.
+    """
     resources = {name for name, count in ray.cluster_resources().items() if count > 0}
     accelerators = sorted(resources & get_all_accelerator_resource_names())
     if len(accelerators) > 1:
@@ -222,11 +243,16 @@ def _device() -> str:
 def _in_a_group(
     workers: int, device: str, accelerator_type: str | None
 ) -> dict[str, Any]:
-    """Reserve a bundle for each worker on one node; vLLM's Ray executor finds the group."""
+    """Reserve a bundle for each worker, all on one node, and return the options of the actor.
+
+    Ray calls this for each actor. The actor's engine finds the placement group, as it captures
+    child tasks, and its Ray executor puts a worker into each bundle.
+    """
     bundle: dict[str, float] = {"CPU": 1}
     if device:
         bundle[device] = 1
     if accelerator_type:
+        # A node has 1 of this resource, which says only that it has the type.
         bundle[f"accelerator_type:{accelerator_type}"] = 0.001
     group = placement_group([bundle] * workers, strategy="STRICT_PACK")
     strategy = PlacementGroupSchedulingStrategy(
@@ -238,7 +264,7 @@ def _in_a_group(
 
 
 def _remove_after(name: str, group: PlacementGroup) -> None:
-    """Wait until the named actor is gone, then remove its group, which would last for the job."""
+    """Wait until the named actor is gone, then remove its group; Ray would keep it for the job."""
     with contextlib.suppress(Exception):  # Ray is shut down, and the group with it
         while name not in list_named_actors():
             time.sleep(0.2)

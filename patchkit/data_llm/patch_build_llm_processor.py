@@ -6,7 +6,7 @@ import ray.data.llm
 
 
 def is_renamed() -> bool | str:
-    """Whether there is a function to call in place of the one that is gone."""
+    """Answer the row's `when`: True if there is the function with the new name."""
     if hasattr(ray.data.llm, "build_processor"):
         return True
     return "this ray.data.llm has no build_processor"

@@ -1,7 +1,6 @@
 """
-Upstream: `ray.data.llm` came with Ray 2.43; this is what Ray 2.44 documents of it, for Rays before.
-
-Options of later Rays are refused by their names, as is what these Rays cannot do.
+Upstream: `ray.data.llm` came with Ray 2.43. This module has what Ray 2.44 documents of it, for
+older Rays, and refuses options that came later.
 """
 
 import inspect
@@ -28,43 +27,38 @@ __all__ = [
 
 Function = Callable[[Row], Row] | None
 _LIGHT = {"num_cpus": 0.25}
-"""Of a stage beside the engine: with Ray's 1 CPU each, they would fill a small machine."""
+"""Resources of a stage beside the engine; with 1 CPU each, they would fill a small machine."""
 _TASKS = 4
-"""How many tasks Ray sends to an actor ahead, unless told."""
+"""How many tasks Ray sends to an actor at a time by default."""
 
 
 def can_serve() -> bool | str:
-    """Whether this Ray lacks the module, and its datasets take what the stages ask for."""
-    if (
-        spec := PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))
-    ) is not None:
+    """Answer the row's `when`: True if this Ray lacks the module, and can run its stages."""
+    spec = PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))
+    if spec is not None:
         return f"this Ray has ray.data.llm: {spec.origin}"
-    known = inspect.signature(Dataset.map_batches).parameters
-    lacks = {
-        "concurrency",
-        "fn_constructor_kwargs",
-        "ray_remote_args_fn",
-    } - known.keys()
-    return (
-        not lacks
-        or f"Dataset.map_batches of this Ray has no {', '.join(sorted(lacks))}"
-    )
+    needed = {"concurrency", "fn_constructor_kwargs", "ray_remote_args_fn"}
+    missing = needed - inspect.signature(Dataset.map_batches).parameters.keys()
+    if not missing:
+        return True
+    names = ", ".join(sorted(missing))
+    return f"Dataset.map_batches of this Ray has no {names}"
 
 
 class ProcessorConfig(BaseModel):
-    """What every processor is told; None for any accelerator, `concurrency` replicas."""
+    """Options of every processor; `concurrency` is the number of replicas of each stage."""
 
     model_config = ConfigDict(
         extra="forbid", protected_namespaces=(), validate_assignment=True
     )
 
     batch_size: PositiveInt = 64
-    accelerator_type: str | None = None
+    accelerator_type: str | None = None  # None for any
     concurrency: PositiveInt = 1
 
 
 class HttpRequestProcessorConfig(ProcessorConfig):
-    """Post each row's `payload`, `qps` a second or one after the other: `http_response`."""
+    """Options to post each row's `payload` to a URL, `qps` a second or one after the other."""
 
     url: str
     headers: dict[str, Any] | None = None
@@ -72,7 +66,7 @@ class HttpRequestProcessorConfig(ProcessorConfig):
 
 
 class vLLMEngineProcessorConfig(ProcessorConfig):  # noqa: N801 - Ray's name
-    """Have vLLM answer each row's `messages`, or its `prompt`."""
+    """Options to have vLLM answer each row's `messages`, or its `prompt`."""
 
     model_source: str
     engine_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -89,7 +83,13 @@ class vLLMEngineProcessorConfig(ProcessorConfig):  # noqa: N801 - Ray's name
 
 @dataclass
 class Stage:
-    """One `Dataset.map_batches`; its arguments may be changed before the processor is called."""
+    """The arguments of one `Dataset.map_batches`; a user may change them before the processor runs.
+
+    Args:
+        fn: The class whose instances are called with batches.
+        fn_constructor_kwargs: Arguments of the class.
+        map_batches_kwargs: Further arguments of `map_batches`.
+    """
 
     fn: type[RowStage]
     fn_constructor_kwargs: dict[str, Any]
@@ -97,7 +97,14 @@ class Stage:
 
 
 class Processor:
-    """Preprocess, stages, postprocess: called with a dataset, it returns the dataset to be."""
+    """Preprocess, stages and postprocess: called with a dataset, it returns another one.
+
+    Args:
+        config: The options.
+        stages: The stages, in order.
+        preprocess: Returns columns to add to a row before the stages; None adds none.
+        postprocess: Returns the columns of a row of the result; None keeps all.
+    """
 
     DATA_COLUMN = DATA_COLUMN
 
@@ -108,29 +115,31 @@ class Processor:
         preprocess: Function = None,
         postprocess: Function = None,
     ) -> None:
+        add_columns = preprocess or dict
+        result_of = postprocess or dict
+
         def before(row: Row) -> Row:
-            return {
-                DATA_COLUMN: cloudpickle.dumps({**row, **(preprocess or dict)(row)})
-            }
+            return {DATA_COLUMN: cloudpickle.dumps({**row, **add_columns(row)})}
 
         def after(data: Row) -> Row:
-            return (postprocess or dict)(cloudpickle.loads(data[DATA_COLUMN]))
+            return result_of(cloudpickle.loads(data[DATA_COLUMN]))
 
-        self.config, self.preprocess, self.postprocess = config, before, after
+        self.config = config
+        self.preprocess = before
+        self.postprocess = after
         self.stages = {stage.fn.title: stage for stage in stages}
 
     def __call__(self, dataset: Dataset) -> Dataset:
         """Add the processor's steps to a dataset; nothing runs before its rows are read."""
         dataset = dataset.map(self.preprocess)
         for stage in self.stages.values():
-            told: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "batch_size": self.config.batch_size,
                 "batch_format": "numpy",
+                "fn_constructor_kwargs": stage.fn_constructor_kwargs,
+                **stage.map_batches_kwargs,
             }
-            told["fn_constructor_kwargs"] = stage.fn_constructor_kwargs
-            dataset = dataset.map_batches(
-                stage.fn, **{**told, **stage.map_batches_kwargs}
-            )
+            dataset = dataset.map_batches(stage.fn, **options)
         return dataset.map(self.postprocess)
 
     def list_stage_names(self) -> list[str]:
@@ -153,7 +162,7 @@ def build_llm_processor(
     Build the processor of a configuration.
 
     `preprocess` returns columns to add to a row: what the first stage needs, and `sampling_params`
-    for the engine. Every column is there until `postprocess`, whose columns are the result.
+    for the engine. `postprocess` gets a row with all columns, and returns the row of the result.
     """
     if isinstance(config, HttpRequestProcessorConfig):
         return Processor(config, [_http(config)], preprocess, postprocess)
@@ -164,58 +173,65 @@ def build_llm_processor(
 
 
 def _http(config: HttpRequestProcessorConfig) -> Stage:
+    """Return the stage that posts rows; its replicas share the number of requests a second."""
     seconds = config.concurrency / config.qps if config.qps else None
-    told = {"url": config.url, "headers": config.headers, "seconds": seconds}
-    return Stage(
-        stages.HttpRequest, told, {"concurrency": config.concurrency, **_LIGHT}
-    )
+    arguments = {"url": config.url, "headers": config.headers, "seconds": seconds}
+    options = {"concurrency": config.concurrency, **_LIGHT}
+    return Stage(stages.HttpRequest, arguments, options)
 
 
 def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
+    """Return the stages of a processor with an engine, those that its options ask for."""
     if not ray.is_initialized():
         ray.init(runtime_env=config.runtime_env)
-    given = _engine_kwargs(config)
-    trust = {"trust_remote_code": bool(given.get("trust_remote_code"))}
-    tokens = {"model": given.get("tokenizer") or config.model_source, **trust}
-    chat = {
-        "model": config.model_source,
-        **trust,
-        "chat_template": config.chat_template,
-    }
-    around = {"concurrency": (1, config.concurrency), **_LIGHT}
-    wanted = [
-        Stage(stages.PrepareImage, {}, {**around}) if config.has_image else None,
-        Stage(stages.ChatTemplate, chat, {**around})
-        if config.apply_chat_template
-        else None,
-        Stage(stages.Tokenize, {**tokens}, {**around}) if config.tokenize else None,
-        _engine(config, given),
-        Stage(stages.Detokenize, tokens, {**around}) if config.detokenize else None,
-    ]
-    return [stage for stage in wanted if stage]
+    engine_arguments = _engine_kwargs(config)
+    trust = {"trust_remote_code": bool(engine_arguments.get("trust_remote_code"))}
+    model = config.model_source
+    tokenizer = {"model": engine_arguments.get("tokenizer") or model, **trust}
+    template = {"model": model, **trust, "chat_template": config.chat_template}
+    # A user may change the options of one stage, so each stage has dicts of its own.
+    options = {"concurrency": (1, config.concurrency), **_LIGHT}
+    chosen: list[Stage] = []
+    if config.has_image:
+        chosen.append(Stage(stages.PrepareImage, {}, {**options}))
+    if config.apply_chat_template:
+        chosen.append(Stage(stages.ChatTemplate, template, {**options}))
+    if config.tokenize:
+        chosen.append(Stage(stages.Tokenize, {**tokenizer}, {**options}))
+    chosen.append(_engine(config, engine_arguments))
+    if config.detokenize:
+        chosen.append(Stage(stages.Detokenize, {**tokenizer}, {**options}))
+    return chosen
 
 
 def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
-    """Return the engine's arguments with Ray's defaults; they may not contradict a field."""
-    given = {
+    """Return the engine's arguments with Ray's defaults, without what fields of `config` say.
+
+    Raises:
+        ValueError: An argument contradicts such a field.
+    """
+    arguments = {
         "max_num_seqs": 128,
         "distributed_executor_backend": "mp",
         **config.engine_kwargs,
     }
-    for name, said in (("model", config.model_source), ("task", config.task_type)):
-        if (found := given.pop(name, said)) != said:
+    fields = {"model": config.model_source, "task": config.task_type}
+    for name, expected in fields.items():
+        value = arguments.pop(name, expected)
+        if value != expected:
             raise ValueError(
-                f"engine_kwargs: found {name}={found!r}, expected {said!r} or none"
+                f"engine_kwargs: found {name}={value!r}, expected {expected!r} or none"
             )
-    return given
+    return arguments
 
 
 def _engine(
     config: vLLMEngineProcessorConfig, engine_arguments: dict[str, Any]
 ) -> Stage:
+    """Return the stage of the engine, with the resources that a replica needs."""
     tasks = config.max_concurrent_batches
     options: dict[str, Any] = {"concurrency": config.concurrency}
-    if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other word for it
+    if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other option for it
         pool = ActorPoolStrategy(
             size=config.concurrency, max_tasks_in_flight_per_actor=tasks
         )

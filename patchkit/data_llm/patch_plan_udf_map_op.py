@@ -1,9 +1,11 @@
 """
-Upstream: rows of asynchronous generators reach a task through a queue. Ray 2.35 to 2.37 read it
-until the future of all batches is done, and leave what is in the queue then; 2.38 and 2.39 read on,
-but wait for a row that never comes if the last one is read before the future is done. To keep the
-order, 2.35 to 2.44 call a task instead of awaiting it, which ends the reading at once; and rows of
-all batches would be in the queue as they come. 2.40 to 2.44 do not ask the future for its error.
+Upstream: rows of asynchronous generators reach a task through a queue, and a future is done when
+all batches are. Ray 2.35 to 2.37 read the queue until then, and lose the rows that are left in it.
+2.38 and 2.39 read on, but wait for ever if the last row is read before the future is done.
+
+If rows are to keep their order, 2.35 to 2.44 call a task instead of awaiting it, which ends the
+reading at once; and the rows of different batches would be mixed. 2.40 to 2.44 do not read the
+future's error.
 """
 
 from __future__ import annotations
@@ -23,23 +25,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 FLAWS = ("await task()", "while not future.done()", "if out_batch is sentinel:")
+"""Code of Ray's function by which a release with one of these faults is recognized."""
 
 
 def loses_rows() -> bool | str:
-    """Whether the function has any of the flaws: a fork may have mended it."""
+    """Answer the row's `when`: True if the function has one of the faults; a fork may have none."""
     source = inspect.getsource(_generate_transform_fn_for_async_map_batches)
-    return (
-        any(flaw in source for flaw in FLAWS)
-        or f"this Ray's ray.data has none of {FLAWS}"
-    )
+    if any(flaw in source for flaw in FLAWS):
+        return True
+    return f"this Ray's ray.data has none of {FLAWS}"
 
 
 def read_to_the_end(
     fn: Callable[[Any], Any],
 ) -> Callable[[Iterable[Any], Any], Iterator[Any]]:
-    """Make what turns a task's batches into rows; Ray sends it to its workers by value."""
+    """Make the function that turns a task's batches into rows, as Ray's own function does.
+
+    Ray pickles the function by value, as it is a local one, so its workers need not be patched.
+
+    Args:
+        fn: The asynchronous function of the user, which is called with a batch.
+    """
 
     def transform(batches: Iterable[Any], _context: Any) -> Iterator[Any]:
+        """Yield the rows that the user's function makes of a task's batches."""
         loop = ray.data._map_actor_context.udf_map_asyncio_loop  # noqa: SLF001
         keeps_order = (
             ray.data.DataContext.get_current().execution_options.preserve_order
@@ -47,14 +56,16 @@ def read_to_the_end(
         rows: queue.Queue[Any] = queue.Queue()
 
         async def read(batch: Any) -> list[Any]:
-            found = await fn(batch)
-            if keeps_order:  # the batch hands over its rows when its turn comes
-                return [row async for row in found]
-            async for row in found:
+            """Put the rows of a batch into the queue; to keep the order, return them instead."""
+            results = await fn(batch)
+            if keeps_order:
+                return [row async for row in results]
+            async for row in results:
                 rows.put(row)
             return []
 
         async def read_all() -> None:
+            """Read all batches at a time; rows that were returned go into the queue in order."""
             tasks = [loop.create_task(read(batch)) for batch in batches]
             finished = iter(tasks) if keeps_order else asyncio.as_completed(tasks)
             for task in finished:
@@ -62,6 +73,7 @@ def read_to_the_end(
                     rows.put(row)
 
         future = asyncio.run_coroutine_threadsafe(read_all(), loop)
+        # When all is read, the future itself comes out of the queue, after the last row.
         future.add_done_callback(rows.put)
         while (row := rows.get()) is not future:
             _validate_batch_output(row)

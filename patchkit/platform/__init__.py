@@ -7,7 +7,8 @@ from patchkit.platform.cpu_ray import ROW as CPU_ON_RAY
 from patchkit.platform.old_ray import ROWS as OLD_RAY
 
 _BACKEND = () if os.environ.get("PATCHKIT_DEVICE_BACKEND") else ("torch_npu",)
-"""A module that is named by hand may be of no distribution: the body asks for it."""
+"""The distribution that rows require; none for a module that the user names, as it may belong to no
+distribution. The body's `is_installed` looks for that module instead."""
 _WHY_UNPICKLE = (
     "Ray unpickles a worker's arguments, and multiprocessing a spawned engine core's "
     "configuration, before anything has imported the device backend. Device strings such as "
@@ -21,7 +22,7 @@ _SUNSET = (
 
 
 def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
-    """A row for one Ray executor's actor: they differ in where its class lives, and since when."""
+    """Make the row for the actor of one Ray executor; each has its own module and releases."""
     return Patch(
         name=name,
         body=body,

@@ -1,15 +1,16 @@
 """
 Rows for vLLM's Ray executor V1 on Ray 2.35 to 2.47. Executor V2 needs none of them.
 
-Versions bound each row, and a row whose Ray can do more is told so by its `when`: a fork keeps its
-number. The row for time-outs has none: to ask, it would import `ray.dag` before vLLM may.
+A fork of Ray may keep an old version number and have the newer feature, so rows look for the
+feature itself by their `when`. The row for time-outs has no `when`, as that would import `ray.dag`
+before vLLM has set the variable that `ray.dag` reads.
 """
 
 from patchkit.core.rows.declaration import Add, Edit, Patch, Wrap
 
-_OLD_PLACE = "vllm.executor.ray_distributed_executor:RayDistributedExecutor."
-_PLACE = "vllm.v1.executor.ray_executor:RayDistributedExecutor."
-_NUMBER = 'version.parse("2.35.0")'
+_OLD_EXECUTOR = "vllm.executor.ray_distributed_executor:RayDistributedExecutor."
+_EXECUTOR = "vllm.v1.executor.ray_executor:RayDistributedExecutor."
+_OLDEST_RAY = 'version.parse("2.35.0")'
 _WRAPPED = "if envs.VLLM_USE_RAY_WRAPPED_PP_COMM:"
 _ASKED_FOR = (
     "if envs.VLLM_USE_RAY_WRAPPED_PP_COMM "
@@ -25,10 +26,10 @@ _SUNSET = (
 )
 
 
-def _checked(place: str, name: str, number: str, *requires: str) -> Edit:
-    """The literal that vLLM compares Ray's version with."""
+def _checked(executor: str, name: str, number: str, *requires: str) -> Edit:
+    """Make the Edit of a method that refuses any Ray before `number`: it then accepts Ray 2.35."""
     old = f'version.parse("{number}")'
-    return Edit(f"{place}{name}", old=old, new=_NUMBER, requires=requires)
+    return Edit(f"{executor}{name}", old=old, new=_OLDEST_RAY, requires=requires)
 
 
 ROWS = (
@@ -37,10 +38,10 @@ ROWS = (
         requires=("vllm>=0.8,<0.33", "ray>=2.35,<2.43"),
         changes=(
             _checked(
-                _PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm>=0.11.1"
+                _EXECUTOR, "_check_ray_cgraph_installation", "2.43.0", "vllm>=0.11.1"
             ),
             _checked(
-                _OLD_PLACE, "_check_ray_cgraph_installation", "2.43.0", "vllm<0.11.1"
+                _OLD_EXECUTOR, "_check_ray_cgraph_installation", "2.43.0", "vllm<0.11.1"
             ),
         ),
         why=_WHY_NUMBER,
@@ -50,7 +51,7 @@ ROWS = (
     Patch(
         name="ray-v1-version-check-adag",
         requires=("vllm>=0.7,<0.8", "ray>=2.35,<2.40"),
-        changes=(_checked(_OLD_PLACE, "_check_ray_adag_installation", "2.40"),),
+        changes=(_checked(_OLD_EXECUTOR, "_check_ray_adag_installation", "2.40"),),
         why=_WHY_NUMBER,
         upstream=_UPSTREAM,
         sunset=_SUNSET.format("2.40"),
@@ -61,13 +62,13 @@ ROWS = (
         requires=("vllm>=0.10.1,<0.33", "ray>=2.35,<2.48"),
         changes=(
             Edit(
-                f"{_PLACE}_compiled_ray_dag",
+                f"{_EXECUTOR}_compiled_ray_dag",
                 old=_WRAPPED,
                 new=_ASKED_FOR,
                 requires=("vllm>=0.11.1",),
             ),
             Edit(
-                f"{_OLD_PLACE}_compiled_ray_dag",
+                f"{_OLD_EXECUTOR}_compiled_ray_dag",
                 old=_WRAPPED,
                 new=_ASKED_FOR,
                 requires=("vllm<0.11.1",),
@@ -122,12 +123,12 @@ ROWS = (
         requires=("vllm>=0.8.2,<0.33", "ray>=2.35,<2.41"),
         changes=(
             Wrap(
-                f"{_PLACE}_compiled_ray_dag",
+                f"{_EXECUTOR}_compiled_ray_dag",
                 by="with_time_outs",
                 requires=("vllm>=0.11.1",),
             ),
             Wrap(
-                f"{_OLD_PLACE}_compiled_ray_dag",
+                f"{_OLD_EXECUTOR}_compiled_ray_dag",
                 by="with_time_outs",
                 requires=("vllm<0.11.1",),
             ),

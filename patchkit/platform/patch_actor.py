@@ -24,22 +24,26 @@ from patchkit.settings import VARIABLES
 
 
 def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Send patchkit, its settings and the role with vLLM's actors; leave every other one alone."""
+    """Create one of vLLM's actors with patchkit, its settings and the role; others as they are.
+
+    The class brings patchkit into the actor's process, and environment variables bring the rest.
+    """
     cls = instance.__ray_metadata__.modified_class
     role = role_of_actor(cls)
     if role is None:
         return wrapped(*args, **kwargs)
     ActorCarrier(role).put_before(cls)
-    given = kwargs.get("runtime_env") or {}
+    callers_env = kwargs.get("runtime_env") or {}
+    callers_variables = callers_env.get("env_vars") or {}
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
-    asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
-    env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
-    runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
+    identity = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    env_vars = {**settings, **callers_variables, **identity}
+    runtime_env = RuntimeEnv(**{**callers_env, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
 
 
 def _variables() -> set[str]:
-    """Name the variables that decide which patches apply: patchkit's, and what rows ask for."""
+    """Name the variables that decide which patches apply: patchkit's, and `env` of each row."""
     session = current()
     rows = [state.row.patch for state in session.states.values()] if session else []
     return {*VARIABLES, *(row.env.partition("=")[0] for row in rows if row.env)}

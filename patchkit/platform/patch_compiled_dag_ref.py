@@ -14,14 +14,18 @@ OUTPUTS = "patchkit_outputs"
 
 
 def is_one_reference() -> bool | str:
-    """Whether a reference of this Ray is to all outputs; a fork's may be to one of them."""
+    """Answer the row's `when`: True if this Ray returns one reference to all outputs."""
     if "channel_index" not in inspect.signature(CompiledDAGRef.__init__).parameters:
         return True
     return "a compiled graph of this Ray returns a list of references"
 
 
 def output_of(self: Any, index: int) -> OutputRef:
-    """Make a reference to one of the outputs; the error past the last ends an iteration."""
+    """Return a reference to one of the outputs: `refs[index]`, or an item of a loop over `refs`.
+
+    Raises:
+        IndexError: There is no such output; this ends a loop.
+    """
     if not 0 <= index < len(self._dag_output_channels):
         raise IndexError(
             f"found {index}, expected one of {len(self._dag_output_channels)} outputs"
@@ -30,29 +34,30 @@ def output_of(self: Any, index: int) -> OutputRef:
 
 
 class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
-    """A reference to one output; `ray.get` knows it by its base."""
+    """A reference to one output, made of the one to all; `ray.get` accepts it as its base class."""
 
-    def __init__(self, whole: CompiledDAGRef, index: int) -> None:
-        super().__init__(whole._dag, whole._execution_index)  # noqa: SLF001 - as Ray makes one
-        self._whole = whole
+    def __init__(self, all_outputs: CompiledDAGRef, index: int) -> None:
+        dag = all_outputs._dag  # noqa: SLF001 - what Ray's own constructor takes
+        super().__init__(dag, all_outputs._execution_index)  # noqa: SLF001 - as above
+        self._all_outputs = all_outputs
         self._index = index
 
     def __del__(self) -> None:
-        """Leave what nobody has asked for to the whole, which fetches it when it goes itself."""
+        """Do nothing: the base would fetch what nobody has, and `_all_outputs` does that itself."""
 
     def get(self, timeout: float | None = None) -> Any:
         """Fetch all outputs, once for all references to them, and return this one or the error."""
-        state = vars(self._whole)
+        state = vars(self._all_outputs)  # which all references to single outputs share
         if OUTPUTS not in state:
-            state[OUTPUTS] = _fetched(self._whole, timeout)
+            state[OUTPUTS] = _fetched(self._all_outputs, timeout)
         if isinstance(state[OUTPUTS], Exception):
             raise state[OUTPUTS]
         return state[OUTPUTS][self._index]
 
 
-def _fetched(whole: CompiledDAGRef, timeout: float | None) -> Any:
-    """All outputs, or the error in their place: Ray lets nobody ask it a second time."""
+def _fetched(all_outputs: CompiledDAGRef, timeout: float | None) -> Any:
+    """Fetch all outputs, or return the error in their place: Ray answers only once."""
     try:
-        return whole.get(timeout)
+        return all_outputs.get(timeout)
     except Exception as error:  # noqa: BLE001 - each reference raises it
         return error

@@ -1,17 +1,19 @@
 """
 Upstream: a platform without `ray_device_key` is refused by both Ray executors (vLLM 0.24 to 0.33).
 
-The key names what a worker's bundle of the placement group holds: every node has a 'CPU'. The
-worker itself asks Ray for nothing, and sits in its bundle all the same. Ray has ids for
-accelerators only; the worker's rank is a number that no other worker of its engine has, and vLLM's
-CPU worker never looks at it. (Until 0.23 the executors wrote these ids into
-`CPU_VISIBLE_MEMORY_NODES`, which does decide where a worker's memory is.) A placement group may
-hold more CPUs than there are workers: one for an engine core that is an actor, or a caller's own.
-Ranks share memory for their collectives where they agree on its name, which is made of a port: with
-the host's name to it, ranks on two nodes do not agree.
+The key names the resource in a worker's bundle of the placement group: 'CPU', which every node has.
+The worker itself then asks Ray for no resource, and is placed in its bundle all the same.
 
-Which platform there is, `vllm.platforms` decides after it has imported the one for CPUs, at times
-for another that derives from it: only vLLM's own answers with the key.
+Ray has ids for accelerators only. In their place stands the worker's rank, which no other worker of
+its engine has; vLLM's CPU worker does not read it. (Until 0.23 the executors wrote these ids into
+`CPU_VISIBLE_MEMORY_NODES`, which does decide where a worker's memory is.)
+
+A placement group may have more CPUs than there are workers: one for an engine core that is an
+actor, or those of a caller. And ranks share memory for their collectives if they agree on its name,
+which is made of a port: with the host's name in it, ranks on two nodes do not agree.
+
+`vllm.platforms` chooses the platform after it has imported the one for CPUs, and may choose another
+that derives from it. So only vLLM's own class has the key.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ CPU = "CPU"
 
 
 class _DeviceKey:
-    """The key of vLLM's own platform; one that derives from it has what it had without."""
+    """A class attribute: 'CPU' for `CpuPlatform` itself, for a subclass what it had without it."""
 
     def __get__(self, _instance: object, owner: type) -> str:
         if owner is CpuPlatform:
@@ -36,11 +38,11 @@ RAY_DEVICE_KEY = _DeviceKey()
 
 
 def is_stock_cpu() -> bool | str:
-    """Answer the row's `when`: True, or which other platform this is."""
-    known = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
-    if known not in (RAY_DEVICE_KEY, CPU):
-        return f"vLLM's CPU platform has a Ray device key here: {known!r}"
-    # Asking for `current_platform` would choose one; while that happens this module is imported.
+    """Answer the row's `when`: True, or the reason why this platform is to stay as it is."""
+    key = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
+    if key not in (RAY_DEVICE_KEY, CPU):
+        return f"vLLM's CPU platform has a Ray device key here: {key!r}"
+    # Not `vllm.platforms.current_platform`: reading it chooses a platform, and this runs meanwhile.
     chosen = type(getattr(sys.modules["vllm.platforms"], "_current_platform", None))
     if chosen in (CpuPlatform, type(None)):
         return True

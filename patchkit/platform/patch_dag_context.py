@@ -1,8 +1,8 @@
 """
 Upstream: `_compiled_ray_dag` sets RAY_CGRAPH_get_timeout to 300 unless it is set. Up to 2.40, Ray
-reads RAY_DAG_retrieval_timeout and RAY_DAG_execution_timeout instead; both are 10 s where they are
-not set. Every Ray reads its names when `ray.dag` is imported, so nothing here may import it before
-vLLM's variable is set: a fork that has the new name would miss it.
+reads RAY_DAG_retrieval_timeout and RAY_DAG_execution_timeout instead; both are 10 s if they are not
+set. Ray reads these variables when `ray.dag` is imported, so nothing here may import it before
+vLLM's variable is set: a fork of Ray that reads the new name would not see the value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FIELDS = ("execution_timeout", "retrieval_timeout")
 
 
 def with_time_outs(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
-    """Give the graph as long as vLLM means it to have, unless somebody has set a time-out."""
+    """Set Ray's old time-outs to vLLM's value, unless a user has set them, and build the graph."""
     os.environ.setdefault(NEW_NAME, SECONDS)
     from ray.dag import DAGContext  # noqa: PLC0415 - reads the variable when it is imported
 
@@ -28,7 +28,7 @@ def with_time_outs(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_untouched(context: Any, field: str) -> bool:
-    """Whether this Ray has the old name, and nobody has given it a value; a fork may lack it."""
+    """Whether this Ray has an old time-out, which neither a variable nor code has changed."""
     if not hasattr(context, field) or f"RAY_DAG_{field}" in os.environ:
         return False
     return bool(getattr(context, field) == getattr(type(context), field))

@@ -1,6 +1,6 @@
 """
-Upstream: what vLLM asks of `DAGNode`, and Ray has had since 2.39 (`_overlap_gpu_communication` of
-`experimental_compile`) and 2.42 (`with_tensor_transport`).
+Upstream: vLLM calls `DAGNode.experimental_compile` with `_overlap_gpu_communication`, which Ray has
+since 2.39, and `DAGNode.with_tensor_transport`, which it has since 2.42.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ OVERLAP = "_overlap_gpu_communication"
 
 
 def compiles_without_overlap() -> bool | str:
-    """Whether this Ray does not know the keyword; a fork may."""
+    """Answer the row's `when`: True if this Ray does not have the keyword; a fork may have it."""
     if OVERLAP not in inspect.signature(DAGNode.experimental_compile).parameters:
         return True
     return f"experimental_compile of this Ray takes {OVERLAP}"
 
 
 def without_overlap(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
-    """Drop the keyword where it asks for nothing."""
+    """Compile without the keyword that this Ray lacks; RuntimeError if it is not false."""
     if kwargs.pop(OVERLAP, None):
         raise RuntimeError(
             f"found {OVERLAP}=True, which this Ray cannot do; unset "
@@ -32,17 +32,20 @@ def without_overlap(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any
 
 
 def has_no_tensor_transport() -> bool | str:
-    """Whether this Ray lacks the method; a fork may have it."""
+    """Answer the row's `when`: True if this Ray does not have the method; a fork may have it."""
     if not hasattr(DAGNode, "with_tensor_transport"):
         return True
     return "DAGNode of this Ray has with_tensor_transport"
 
 
 def with_tensor_transport(self: Any, transport: Any = "auto") -> Any:
-    """Say how the tensors in this node's output travel: by Ray's shared memory, or by NCCL."""
+    """Set how the tensors in this node's output are sent, as the method of newer Rays does.
+
+    `transport` is 'auto' for Ray's shared memory, or 'nccl'; RuntimeError for any other.
+    """
     if transport == "auto":
-        # No hint: each tensor is pickled as torch does it. This Ray's own hint for shared memory
-        # goes by way of numpy, which has neither bfloat16 nor devices other than cuda.
+        # Without a hint, torch pickles each tensor. This Ray's hint for shared memory converts to
+        # numpy, which has no bfloat16 and takes no device but cuda.
         return self
     if transport != TorchTensorType.NCCL:
         raise RuntimeError(

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 
 def has_no_accelerator_context() -> bool | str:
-    """Whether this Ray lacks the module; a fork may have it."""
+    """Answer the row's `when`: True if this Ray does not have the module; a fork may have it."""
     if find_spec("ray.experimental.channel.accelerator_context") is None:
         return True
     return "this Ray has ray.experimental.channel.accelerator_context"

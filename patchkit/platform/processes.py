@@ -1,6 +1,6 @@
-"""How the processes of vLLM 0.5 to 0.33 and of vllm-omni 0.30 are known, and their roles.
+"""How the processes of vLLM 0.5 to 0.33 and of vllm-omni 0.30 are recognized, and their roles.
 
-What a release lacks is never met there, so the rows need no versions.
+A row matches nothing in a release that does not have its process, so the rows need no versions.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ _BY_RUST = (
     "vllm.tool_parsers",
 )
 
-# Whoever makes an engine's configuration is its main process; so are those that serve it.
+# The process that makes an engine's configuration is main; so are those that serve its requests.
 _MAIN = """
 call     vllm.engine.arg_utils:EngineArgs.create_engine_config
 target   vllm.entrypoints.cli.serve:run_api_server_worker_proc
@@ -37,8 +37,9 @@ name     ApiServer_  APIServer_DPRank_  VLLM_DP_Coordinator  OmniCoordinator
 command  vllm.model_executor.models.registry  vllm.snapshot.server
 """
 
-# Also V0's (up to 0.6.1, and up to 0.10), the stages of vllm-omni, and what calls an engine core in
-# this very process (VLLM_ENABLE_V1_MULTIPROCESSING=0). Names serve where somebody wraps the target.
+# Also the engines of V0 (up to 0.6.1, and up to 0.10), the stages of vllm-omni, and calls by which
+# an engine core runs in the caller's process (VLLM_ENABLE_V1_MULTIPROCESSING=0). The names of
+# processes are a second way, for a process whose target other code has wrapped.
 _ENGINE_CORE = """
 target   vllm.v1.engine.core:EngineCoreProc.run_engine_core
 target   vllm.entrypoints.openai.rpc.server:run_rpc_server
@@ -94,16 +95,30 @@ switch   VLLM_USE_RUST_FRONTEND
 def _rows(
     table: str, role: Role | None, why: str = "", instead_of: Collection[str] = ()
 ) -> Iterator[ProcessRow]:
-    for by, *known in map(str.split, table.strip().split("\n")):
-        yield from (ProcessRow(by, what, role, why, instead_of) for what in known)
+    """Yield the rows of a table, whose lines have a value of `by` and then several of `what`."""
+    for line in table.strip().split("\n"):
+        by, *names = line.split()
+        for what in names:
+            yield ProcessRow(by, what, role, why, instead_of)
 
 
 PROCESSES: tuple[ProcessRow, ...] = (
     *_rows(_MAIN, Role.MAIN),
     *_rows(_ENGINE_CORE, Role.ENGINE_CORE),
     *_rows(_WORKER, Role.WORKER),
-    *_rows(_FOR_ITS_PARENT, None, "it runs functions for its parent, and no engine"),
-    *_rows(_ASKS_DRIVER, None, "it asks the driver, and runs no engine"),
-    *_rows(_TRAINERS, None, "it sends a trainer's weights, and runs no engine"),
-    *_rows(_RUST, None, "the Rust frontend is no Python process", _BY_RUST),
+    *_rows(
+        _FOR_ITS_PARENT,
+        role=None,
+        why="it runs functions for its parent, and no engine",
+    ),
+    *_rows(_ASKS_DRIVER, role=None, why="it asks the driver, and runs no engine"),
+    *_rows(
+        _TRAINERS, role=None, why="it sends a trainer's weights, and runs no engine"
+    ),
+    *_rows(
+        _RUST,
+        role=None,
+        why="the Rust frontend is no Python process",
+        instead_of=_BY_RUST,
+    ),
 )

@@ -9,7 +9,7 @@ _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: P
 _PACKS = ("platform", "worker", "data_llm")
 _IMPORTLIB = ("<frozen importlib.", "<patchkit, among importlib.")
 _MOST_LINES = 60
-"""Of a traceback in the journal: its end says what happened."""
+"""How many lines of a traceback the journal has: the last ones, which say what happened."""
 
 
 def leave_out_own_frames(error: BaseException) -> None:
@@ -33,43 +33,49 @@ def trace_of(error: BaseException) -> dict[str, list[str]]:
         error: The error.
 
     Returns:
-        The lines as `trace`, for the journal; nothing where no frame is left.
+        The lines as `trace`, for the journal; {} if no frame is left.
     """
     from traceback import format_exception  # noqa: PLC0415 - only a failure needs it
 
     leave_out_own_frames(error)
-    is_from_elsewhere = any(each.__traceback__ for each in _with_causes(error))
-    # Python writes the line of a syntax error without a frame.
-    if not (is_from_elsewhere or isinstance(error, SyntaxError)):
+    has_frames = any(each.__traceback__ for each in _with_causes(error))
+    # Without a frame, Python still writes the line of a syntax error.
+    if not (has_frames or isinstance(error, SyntaxError)):
         return {}
     text = "".join(format_exception(error))
     return {"trace": text.splitlines()[-_MOST_LINES:]}
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, what it was raised from or within, and what a group of them holds."""
-    met: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        each = waiting.pop()
-        if each is None or id(each) in met:
+    """Yield an error, its causes and contexts, and the members of exception groups, each once."""
+    visited: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        current = pending.pop()
+        if current is None or id(current) in visited:
             continue
-        met.add(id(each))
-        yield each
-        waiting += [each.__cause__, each.__context__]
-        inner = getattr(each, "exceptions", None)
-        if isinstance(inner, tuple):
-            waiting += [part for part in inner if isinstance(part, BaseException)]
+        visited.add(id(current))
+        yield current
+        pending += [current.__cause__, current.__context__]
+        # An ExceptionGroup has its members there; another class may have anything.
+        members = getattr(current, "exceptions", None)
+        if isinstance(members, tuple):
+            pending += [
+                member for member in members if isinstance(member, BaseException)
+            ]
 
 
 def _without_own(first: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without patchkit's frames, and those of imports."""
+    """Return a traceback without the frames of patchkit and of importlib; None if none is left.
+
+    Frames of `importlib.import_module` are left out only where patchkit has called it.
+    """
     kept: list[TracebackType] = []
     entry = first
     follows_own = False
     while entry is not None:
         file = entry.tb_frame.f_code.co_filename
-        # A body is imported by patchkit; what the body imports itself stays.
+        # patchkit imports bodies by `importlib.import_module`; a call by a body itself stays.
         is_left_out = _is_own(file) or (follows_own and file == importlib.__file__)
         if not is_left_out:
             kept.append(entry)
@@ -80,13 +86,13 @@ def _without_own(first: TracebackType | None) -> TracebackType | None:
         entry.tb_next = following
         following = entry
     if first is not None and first is not following:
-        # Before Python 3.11, a bare `raise` goes on with this one.
+        # Before Python 3.11, a bare `raise` uses the first entry, whatever `__traceback__` is.
         first.tb_next = following
     return following
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is patchkit's, but for its packs, or the code that imports modules."""
+    """Whether a file is part of patchkit (but not of its packs) or of the import system."""
     if file.startswith(_IMPORTLIB):
         return True
     folder, _, path = file.partition(_FOLDER + os.sep)

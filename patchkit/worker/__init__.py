@@ -1,10 +1,10 @@
 """
 Patches for the processes that hold the model.
 
-What else workers have needed begins before a process is a worker: the device backend is imported
-right after torch, and Ray's actors carry patchkit before their class is loaded. Those rows are in
-`patchkit.platform`, for every role. A row comes here with a fault of vLLM that was seen in a
-worker, and goes with its sunset. examples/guide/distributed is what such a pack looks like.
+A row belongs here if it mends a fault of vLLM that only workers have. What has to be done before a
+process is known to be a worker is in `patchkit.platform`, for every role: to import the device
+backend right after torch, and to send patchkit along with Ray's actors. examples/guide/distributed
+shows a larger pack of this kind.
 """
 
 from patchkit.core.rows.declaration import Patch, Wrap

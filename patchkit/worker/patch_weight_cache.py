@@ -1,8 +1,8 @@
 """
-Upstream: `vllm preload` starts daemons that load a worker's weights and process them; workers map
-the tensors if the daemon's `WeightCacheKey` equals theirs. The key knows the checkpoint, the
-configuration and vLLM's version, and no patches (vLLM 0.33). A patch of loading or quantisation
-that a daemon lacks, or has in another version, would be missing from the weights unnoticed.
+Upstream: `vllm preload` starts daemons that load and process weights for workers. A worker maps the
+daemon's tensors if its `WeightCacheKey` equals the daemon's, or else loads the weights itself. The
+key consists of the checkpoint, the configuration and vLLM's version (vLLM 0.33). A daemon without
+the worker's patches of loading or quantisation has the same key, so its weights would be used.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ from patchkit.runtime.reach.arming import current
 
 
 def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Add the digest of the worker's patches to the version; a worker then loads for itself."""
+    """Make the key, with the digest of the worker's patches in its `vllm_version`.
+
+    Without a session or patches for workers, the key stays as it is.
+    """
     key = wrapped(*args, **kwargs)
-    digest = session.digest(Role.WORKER) if (session := current()) else ""
+    session = current()
+    if session is None:
+        return key
+    digest = session.digest(Role.WORKER)
     if not digest:
         return key
     return replace(key, vllm_version=f"{key.vllm_version}, patches {digest}")

@@ -16,21 +16,20 @@ from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS
 
 
 class _Helper(NamedTuple):
-    """A module to read; those that run in the most cases sort first.
+    """A module that a body imports, directly or not, and that has yet to be read.
 
-    What is imported unconditionally comes first: a module counts as it is imported first.
+    Unconditional imports sort first. So a module that is imported twice, once below `try` and once
+    at the top of a file, counts as imported at the top.
     """
 
-    is_guarded: (
-        bool  # whether it is imported where the importer reckons with its absence
-    )
+    is_guarded: bool  # whether its import may fail, as below `try`
     is_deferred: bool  # whether it is imported only when a function runs
-    order: int  # of imports that are alike, the one found last comes first
+    order: int  # falls with each import found: of equal ones, the last sorts first
     module: str
 
 
 class BodyUses:
-    """The uses of bodies; a file is read once, however many bodies import it. Safe for threads.
+    """Finds the uses of bodies; reads a file once, however many bodies import it. Thread-safe.
 
     Args:
         packages: the import packages of upstream whose names count as uses.
@@ -62,16 +61,20 @@ class BodyUses:
             return self._by_body[row.body]
 
     def _reachable(self, pack: PackSource, body: str) -> Iterator[Use]:
-        """Read a body, and what it imports of the package that its pack is in."""
+        """Yield the uses of upstream in a body and in the modules of its own package it imports.
+
+        A use counts as guarded, or as deferred, if it is so itself or if its module is only
+        imported so.
+        """
         own_package = pack.name.partition(".")[0]
-        order = count(-1, -1)
+        order = count(start=-1, step=-1)
         pending = [_Helper(is_guarded=False, is_deferred=False, order=0, module=body)]
-        read = {pack.name}
+        seen = {pack.name}
         while pending:
             helper = heappop(pending)
-            if helper.module in read:
+            if helper.module in seen:
                 continue
-            read.add(helper.module)
+            seen.add(helper.module)
             for use in self._of_module(pack, helper.module):
                 is_guarded = helper.is_guarded or use.guarded
                 is_deferred = helper.is_deferred or not use.at_import
@@ -88,25 +91,30 @@ class BodyUses:
                         )
 
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:
+        """Return what one module uses of upstream and of its own package; [] if it has no source.
+
+        Packs below one root share their helpers, so the root is the key, not the pack.
+        """
         key = (pack.root, module)
         if key not in self._by_module:
             tree = pack.as_release.resolver.modules.get(module)
             roots = self._packages | {pack.name.partition(".")[0]}
-            self._by_module[key] = []
+            uses: list[Use] = []
             if tree:
-                self._by_module[key] = uses_of([tree], roots)
+                uses = uses_of([tree], roots)
+            self._by_module[key] = uses
         return self._by_module[key]
 
 
 def _prefixes(target: Target) -> Iterator[str]:
-    """Name each module that an import of a target may run."""
+    """Name each module that an import of a target may run: `a`, `a.b`, `a.b.f` for `a.b:f`."""
     parts = str(target).replace(":", ".").split(".")
     for end in range(1, len(parts) + 1):
         yield ".".join(parts[:end])
 
 
 def _may_use_upstream(module: str) -> bool:
-    """Whether a helper has to be read: patchkit's modules beside its packs use no upstream."""
+    """Whether a module may use upstream; of patchkit's own modules, only those of its packs do."""
     if module.partition(".")[0] != "patchkit":
         return True
     packs = (*OWN_PACKS, *OPTIONAL_PACKS)

@@ -15,6 +15,7 @@ from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.requirements import parse_version
 
 _DAY = re.compile(r"\.dev(\d{4})(\d\d)(\d\d)")
+"""The day in the version of a nightly, such as `1.2.dev20261125`."""
 
 
 class Break(NamedTuple):
@@ -32,14 +33,15 @@ class Break(NamedTuple):
 
     @property
     def ends(self) -> list[str | None]:
-        """What a person calls both: of nightlies with their days."""
+        """The versions of `last` and `first` for a person, of nightlies with the day."""
         return [_dated_version(self.last), _dated_version(self.first)]
 
 
 def _dated_version(release: CheckedRelease | None) -> str | None:
+    """Return `0.32.0`, or of a nightly `2026-11-25 VERSION`; None for no release."""
     if release is None:
         return None
-    version = release.name.partition(" ")[2]
+    version = release.name.partition(" ")[2]  # the name begins with the project
     return f"{day_of(release)} {version}".strip()
 
 
@@ -69,7 +71,7 @@ def by_day(nightlies: Iterable[CheckedRelease]) -> list[CheckedRelease]:
 
 
 def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
-    """Find where a patch broke after its newest release in range on which it holds.
+    """Find the release on which a patch broke, after the newest in its range on which it holds.
 
     Args:
         row: the patch's row.
@@ -78,45 +80,47 @@ def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
     Returns:
         The last release on which it holds, and the next one.
     """
-    inside = [
+    in_range = [
         index
         for index, release in enumerate(releases)
         if allows(row.patch.requires, release.project, release.version)
     ]
-    if not inside:
-        return _bisected(row, releases, [0])
+    if not in_range:
+        return _bisected(row, releases, starts=[0])
     # Mostly the newest holds, else the oldest; where both break, one between them may.
-    return _bisected(row, releases, [inside[-1], inside[0], *reversed(inside)])
+    starts = [in_range[-1], in_range[0], *reversed(in_range)]
+    return _bisected(row, releases, starts)
 
 
 def break_between(row: Row, nightlies: Sequence[CheckedRelease], broke: Break) -> Break:
-    """Find the nightly or commit on which a patch broke, from about the release that holds.
+    """Find the nightly or commit on which a patch broke, given the releases between which it broke.
 
     Args:
         row: the patch's row.
         nightlies: the nightlies or commits, the oldest first.
-        broke: the releases between which it broke.
+        broke: the releases; the search starts at the first nightly that is newer than `last`.
 
     Returns:
         The last nightly on which it holds, and the next one.
     """
     if not nightlies:
-        return Break(None)
+        return Break(last=None)
     start = len(nightlies) - 1
-    held = parse_version(broke.last.version) if broke.last else None
-    if held:
+    last_version = parse_version(broke.last.version) if broke.last else None
+    if last_version:
         for index, nightly in enumerate(nightlies):
             version = parse_version(nightly.version)
-            if version and version > held:
+            if version and version > last_version:
                 start = index
                 break
     return _bisected(row, nightlies, _steps_back(start))
 
 
 def _steps_back(start: int) -> Iterator[int]:
-    """Yield indexes from a start back to the first, in growing steps.
+    """Yield indexes from a start back to 0, in growing steps: 10, 9, 8, 6, 2, 0 from 10.
 
-    A release is cut some time before it is made, and what it holds may be gone from nightlies then.
+    The branch of a release is cut before its version is published. What the release has may be gone
+    by then from the nightlies, so an earlier nightly has to be found that still has it.
     """
     yield start
     step = 1
@@ -129,41 +133,47 @@ def _steps_back(start: int) -> Iterator[int]:
 def _bisected(
     row: Row, releases: Sequence[CheckedRelease], starts: Iterable[int]
 ) -> Break:
-    """Halve what lies between a start that holds, the first that does, and what breaks after it."""
+    """Bisect between the first of some starts that holds and the next release known to break.
+
+    Args:
+        row: the patch's row.
+        releases: the releases, the oldest first.
+        starts: indexes of releases on which the patch may hold, the likeliest first.
+    """
     newest = len(releases) - 1
-    broken = {newest: _faults(row, releases[newest])}
-    if not broken[newest]:
+    faults_by_index = {newest: _faults(row, releases[newest])}
+    if not faults_by_index[newest]:
         return Break(releases[newest])
-    low = -1
+    holding = -1  # the index of a release that holds; -1 while none is known
     for start in dict.fromkeys(starts):
         faults = _faults(row, releases[start])
         if not faults:
-            low = start
+            holding = start
             break
-        broken[start] = faults
-    high = min(index for index in broken if index > low)
-    if low < 0:
-        return Break(None, releases[high], broken[high])
-    while high - low > 1:
-        middle = (low + high) // 2
+        faults_by_index[start] = faults
+    broken = min(index for index in faults_by_index if index > holding)
+    if holding < 0:
+        return Break(None, releases[broken], faults_by_index[broken])
+    while broken - holding > 1:
+        middle = (holding + broken) // 2
         faults = _faults(row, releases[middle])
         if faults:
-            high = middle
-            broken[middle] = faults
+            broken = middle
+            faults_by_index[middle] = faults
         else:
-            low = middle
-    return Break(releases[low], releases[high], broken[high])
+            holding = middle
+    return Break(releases[holding], releases[broken], faults_by_index[broken])
 
 
 def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
-    """List what breaks a patch in a release, in its range or not."""
+    """List what breaks a patch in a release, whether or not that is in the row's range."""
     coverage = Coverage([row], [release], inverse=True)
     pack = PackSource(row.pack)
     judge = Judge(row, release, pack, EditSequence())
     faults: list[Fault] = []
-    for change in coverage.tried(row, release):
+    for change in coverage.to_check(row, release):
         faults += judge.faults(change)
     misfits = RowUses(coverage, {row.pack: pack}).misfits(row, [release])
     faults += [misfit.fault for misfit in misfits[release.name]]
-    release.rest()
+    release.forget_sources()
     return [fault for fault in faults if fault.breaks]

@@ -1,4 +1,4 @@
-"""Checks rows against releases, by every rule, and reports what comes of it."""
+"""Checks rows against releases by every rule, and reports the findings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
     Exclusion,
     Exclusions,
-    is_brought,
+    is_added_by_earlier_row,
 )
 from patchkit.analysis.check.findings import (
     Fault,
@@ -27,42 +27,39 @@ from patchkit.analysis.check.findings import (
     mark_errors,
     unreadable,
 )
+from patchkit.analysis.check.importers import of_importers
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
-from patchkit.analysis.check.trails import Moves, places_of
+from patchkit.analysis.check.trails import Moves, changed_targets
 from patchkit.analysis.check.using import Misfit, RowUses, finding_of
-from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import Progress
-from patchkit.analysis.upstream.resolving.module_tree import module_name
-from patchkit.analysis.uses.packages import modules_of
-from patchkit.analysis.uses.reader import uses_of
-from patchkit.analysis.uses.use import Use
 from patchkit.core.lock.format import Lock
-from patchkit.core.rows.declaration import Add, Change, Provide, Replace, Row, Wrap
+from patchkit.core.rows.declaration import Add, Change, Provide, Row
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
-_WORST = list(State)
-_AGAIN = "try again, leave the release out, or use --offline for what was read before"
-_SHOWN = 3
-"""How many importers a message names."""
+_STATES = list(State)
+"""The states of a patch, the worst last."""
+_FIX_UNREADABLE = (
+    "try again, leave the release out, or use --offline for what was read before"
+)
 
 
 class Check:
-    """One check of rows in releases.
+    """Checks rows in releases once, by every rule.
 
     Args:
         rows: the rows, in the order in which they apply.
         releases: the releases, the oldest first.
         lock: what was reviewed.
-        known: all versions that there are of distributions.
-        commands: the commands to run after it; None for those without options.
-        faults: what reading the packs has found already.
-        inverse: whether releases out of range are asked about as well.
+        known: the versions of each distribution on the index, as far as they are known.
+        commands: writes the commands that findings advise; None for commands without options.
+        faults: the findings from reading the packs.
+        inverse: whether rows are checked in releases out of their range as well.
     """
 
     def __init__(
@@ -91,25 +88,27 @@ class Check:
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
     def run(self, progress: Progress | None = None) -> Report:
-        """Look into every release; one that cannot be read is a finding, and the others go on.
+        """Check every release; one that cannot be read is a finding, and does not stop the others.
 
-        What the rules ask of a release is learnt first, of many releases at a time. When a rule
-        asks, the release knows it already.
+        All targets are looked up first, in many releases at a time. The rules then run one after
+        another, and find the facts in memory.
 
         Args:
-            progress: told how many releases are read.
+            progress: called with how many releases are read.
 
         Returns:
             The findings, and the state of each row in each release.
         """
-        every = self._coverage
-        unread = learn_all(every.releases, self._looked_up, progress)
-        findings = [unreadable(name, error, _AGAIN) for name, error in unread.items()]
-        findings = [*self._faults, *findings]
-        self._coverage = every.without(unread)
+        rows = self._coverage.rows
+        releases = self._coverage.releases
+        unread = learn_all(releases, self._looked_up, progress)
+        findings = [*self._faults]
+        for name, error in unread.items():
+            findings.append(unreadable(name, error, _FIX_UNREADABLE))
+        self._coverage = self._coverage.without(unread)
         moves = Moves(self._coverage.releases, self._expected)
         bodies: dict[str, PackBodies] = {}
-        for row in every.rows:
+        for row in rows:
             pack = self._packs[row.pack]
             if row.pack not in bodies:
                 bodies[row.pack] = PackBodies(pack)
@@ -118,52 +117,59 @@ class Check:
         findings += self._order()
         findings += of_importers(self._coverage)
         mark_errors(self._states, findings)
-        names = [release.name for release in every.releases]
+        names = [release.name for release in releases]
         return Report(names, findings, self._states, unreadable=unread.keys())
 
     def _looked_up(self, release: CheckedRelease) -> list[Target]:
-        """List what the rules ask of a release."""
+        """List the targets that the rules look up in a release: of changes, and used by bodies."""
         return [*self._coverage.targets(release), *self._uses.targets(release)]
 
     def _expected(self, release: CheckedRelease) -> list[Target]:
-        """List what has to be in a release."""
-        return [*places_of(self._coverage, release), *self._uses.read(release)]
+        """List the targets that have to be in a release; those it lacks are searched for."""
+        return [
+            *changed_targets(self._coverage, release),
+            *self._uses.required(release),
+        ]
 
     def _place(self, row: Row) -> Place:
+        """Return the file and line of a row."""
         return self._packs[row.pack].place(row)
 
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
+        """Find what is wrong with a row in the releases, and set its state in each."""
         yield from of_ranges(row, self._coverage, self._versions, self._place(row))
         releases = [
             release
             for release in self._coverage.releases
-            if self._coverage.meets(row, release)
+            if self._coverage.concerns(row, release)
         ]
-        tried = [release for release in releases if self._coverage.tried(row, release)]
-        misfits_by_release = self._uses.misfits(row, tried)
+        checked = [
+            release for release in releases if self._coverage.to_check(row, release)
+        ]
+        misfits_by_release = self._uses.misfits(row, checked)
         for release in releases:
             misfits = misfits_by_release.get(release.name, ())
             try:
-                if not self._coverage.is_out(row, release):
-                    yield from self._inside(row, release, misfits, moves)
+                if not self._coverage.is_out_of_range(row, release):
+                    yield from self._in_range(row, release, misfits, moves)
                     continue
                 self._states[row.name][release.name] = State.OUT_OF_RANGE
-                if release in tried:
-                    yield from self._outside(row, release, misfits)
+                if release in checked:
+                    yield from self._out_of_range(row, release, misfits)
             except UpstreamError as error:
-                yield unreadable(release.name, error, _AGAIN, row.name)
+                yield unreadable(release.name, error, _FIX_UNREADABLE, row.name)
         yield from self._reviews(row)
         yield from of_bases(row, self._coverage, self._place(row))
 
-    def _outside(
+    def _out_of_range(
         self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit]
     ) -> Iterator[Finding]:
-        """Say that a row would hold in a release that its range leaves out."""
+        """Find that a row would hold in a release that its range leaves out."""
         judge = Judge(row, release, self._packs[row.pack], EditSequence())
         faults = [misfit.fault for misfit in misfits]
-        for change in self._coverage.tried(row, release):
+        for change in self._coverage.to_check(row, release):
             faults += judge.faults(change)
-        release.rest()
+        release.forget_sources()
         if all(fault.state is State.OK for fault in faults):
             file, line = self._place(row)
             requirements = ", ".join(row.patch.requires)
@@ -177,17 +183,21 @@ class Check:
                 line=line,
             )
 
-    def _inside(
+    def _in_range(
         self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit], moves: Moves
     ) -> Iterator[Finding]:
-        """Judge a row in a release of its range, and set its state there."""
+        """Judge a row in a release of its range, and set its state there: that of its worst fault.
+
+        Rows come in the order in which they apply. What this one adds and edits is remembered for
+        the rows after it.
+        """
         judge = Judge(row, release, self._packs[row.pack], self._edits[release.name])
         additions = self._additions[release.name]
         states = [State.OK]
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
-            if is_brought(row, change, release, additions):
-                continue
+            if is_added_by_earlier_row(row, change, release, additions):
+                continue  # the release has nothing to compare it with
             if isinstance(change, Add):
                 additions.setdefault(change.place, row)
             for fault in judge.faults(change):
@@ -195,11 +205,14 @@ class Check:
                 yield self._finding(row, release, change, fault, moves)
         for misfit in misfits:
             yield finding_of(row.name, misfit, release, moves)
-        release.rest()
+        release.forget_sources()
         self._states[row.name][release.name] = _worst(states)
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
-        """Compare a row's targets with the lock, where its state is known."""
+        """Compare a row's targets with the lock, and set the row's state where it is worse then.
+
+        A release in which the row has no state could not be read.
+        """
         states = self._states[row.name]
         readable = self._coverage.without(
             release.name
@@ -223,12 +236,13 @@ class Check:
         fault: Fault,
         moves: Moves,
     ) -> Finding:
+        """Make the finding of a fault of a change; of a missing target, with where it went."""
         message = fault.message
         fix = fault.fix
         if fault.code is codes.TARGET_MISSING and not isinstance(change, Provide):
             missing = change.place
             if isinstance(change, Add):
-                missing = missing.holder
+                missing = missing.holder  # which gets the new attribute
             message += moves.words(missing, release)
             fix = moves.fix(fix, missing, release)
         if change.when:
@@ -272,7 +286,12 @@ class Check:
                 )
 
     def _unordered(self) -> dict[tuple[str, str, str], list[str]]:
-        """List the names of releases, by a target and the names of the two rows that change it."""
+        """Find pairs of rows that change one target, and do not say which comes first.
+
+        Returns:
+            The names of the releases in which they do, by the target and the names of both rows.
+            Rows that exclude each other there are left out, as that is a finding of its own.
+        """
         releases: dict[tuple[str, str, str], list[str]] = {}
         for release in self._coverage.releases:
             due = partial(self._coverage.due, release=release)
@@ -284,85 +303,18 @@ class Check:
 
     @cached_property
     def _exclusions(self) -> dict[str, list[Exclusion]]:
-        """By the name of a release, the rows that exclude each other there."""
-        exclusions = {}
+        """The rows that exclude each other, by the name of the release in which they do."""
+        by_release = {}
         for release in self._coverage.releases:
-            found = Exclusions(self._coverage, release, self._packs).find()
-            exclusions[release.name] = list(found)
-        return exclusions
+            exclusions = Exclusions(self._coverage, release, self._packs)
+            by_release[release.name] = list(exclusions.find())
+        return by_release
 
 
 def _clash_of(exclusion: Exclusion) -> frozenset[str]:
+    """Return what an exclusion and a clash of `unordered` have in common: target and both rows."""
     return frozenset((exclusion.target, exclusion.row.name, exclusion.other.name))
 
 
 def _worst(states: Iterable[State]) -> State:
-    return max(states, key=_WORST.index)
-
-
-def of_importers(coverage: Coverage) -> Iterator[Finding]:
-    """Find who imports by name what rows replace, in the releases that are read whole.
-
-    Args:
-        coverage: the rows, and which releases they are for.
-
-    Yields:
-        A finding for each target of a row that is imported so.
-    """
-    for release in coverage.releases:
-        if not release.is_local:
-            continue
-        replaced = dict.fromkeys(_replaced(coverage, release))
-        importers = _importers(release.source, {target for _, target in replaced})
-        for patch, target in replaced:
-            imports = importers.get(target)
-            if imports:
-                yield _imported_by(imports, patch, str(target), release.name)
-
-
-def _replaced(
-    coverage: Coverage, release: CheckedRelease
-) -> Iterator[tuple[str, Target]]:
-    """List what another object is put in place of, while copies of the original are repointed."""
-    for row in coverage.rows:
-        for change in coverage.due(row, release):
-            if isinstance(change, (Replace, Wrap)) and change.rebind:
-                yield row.name, change.place
-
-
-def _imported_by(
-    imports: Sequence[Use], patch: str, target: str, release: str
-) -> Finding:
-    modules = [module_name(use.path) for use in imports]
-    importers = ", ".join(modules[:_SHOWN])
-    if len(modules) > _SHOWN:
-        importers = f"{len(modules)} modules ({importers}, …)"
-    return Finding(
-        code=codes.BY_NAME_IMPORTERS,
-        message=f"imported by name in {importers}",
-        fix="no action needed, unless you set rebind=False",
-        patch=patch,
-        target=target,
-        release=release,
-        file=imports[0].path,
-        line=imports[0].line,
-        details=modules,
-    )
-
-
-def _importers(
-    source: ReleaseSource, targets: Iterable[Target]
-) -> dict[Target, list[Use]]:
-    """Find the imports by name, as a module runs; the members of a class go with it."""
-    importers: dict[Target, list[Use]] = {
-        target: [] for target in targets if target.qualname.isidentifier()
-    }
-    if not importers:
-        return {}
-    trees = modules_of(source, {target.qualname for target in importers})
-    packages = {target.module.partition(".")[0] for target in importers}
-    for use in uses_of(trees, packages):
-        is_by_name = use.how == "import" and use.at_import and use.target in importers
-        if is_by_name and use.target.module != module_name(use.path):
-            importers[use.target].append(use)
-    return importers
+    return max(states, key=_STATES.index)

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from patchkit.errors import SettingsError, near
 
 _SECTION = re.compile(r"^## (PK\d+) .*\n\n((?:(?!^#).*\n?)*)", re.MULTILINE)
+"""A section of findings.md: its code, and its text up to the next heading."""
 _LINK = re.compile(r"\[((?:[^][]|\[[^][]*])*)]\([^)]*\)")
+"""A link in Markdown, `[text](address)`; the text may have one level of brackets itself."""
 
 
 class Severity(str, enum.Enum):
@@ -19,7 +21,7 @@ class Severity(str, enum.Enum):
     WARNING = "warning"
     INFO = "info"
 
-    __str__ = str.__str__
+    __str__ = str.__str__  # `error`, not `Severity.ERROR`
 
 
 class Code(NamedTuple):
@@ -74,16 +76,17 @@ GUARDED_GONE = Code("PK605", "guarded use gone", Severity.INFO)
 RELEASE_UNREADABLE = Code("PK901", "release cannot be read", Severity.ERROR)
 
 CODES = {code.code: code for code in list(vars().values()) if isinstance(code, Code)}
-"""All codes, in the order of the docs."""
+"""Every code above by its text, such as `PK101`, in the order of the docs."""
 
 _SHORTEST = len("PK")
+"""The length of the shortest selector."""
 
 
 class CodeSelection(NamedTuple):
-    """The codes whose findings are reported.
+    """The codes whose findings are reported, as `--select` and `--ignore` say.
 
     A selector is a code, or a prefix such as `PK1`. The longest selector that matches a code
-    decides; between equals, ignoring wins.
+    decides: `--select PK104 --ignore PK1` reports PK104. Between equals, ignoring wins.
 
     Args:
         select: The selectors of codes to report; if there are none, all codes are.
@@ -101,12 +104,12 @@ class CodeSelection(NamedTuple):
         Args:
             code: The code.
         """
-        selected = _longest_match(code, self.select)
-        ignored = _longest_match(code, self.ignore)
-        if selected:
-            return selected > ignored
-        is_selected = not self.select or code is RELEASE_UNREADABLE
-        return is_selected and not ignored
+        selected_length = _longest_match(code, self.select)
+        ignored_length = _longest_match(code, self.ignore)
+        if selected_length:
+            return selected_length > ignored_length
+        is_reported_unselected = not self.select or code is RELEASE_UNREADABLE
+        return is_reported_unselected and not ignored_length
 
 
 def _longest_match(code: Code, selectors: Iterable[str]) -> int:
@@ -126,7 +129,7 @@ def is_selector(text: str) -> bool:
 
 
 def near_selectors(text: str) -> str:
-    """Ask whether another code or prefix was meant.
+    """Ask whether another code or prefix was meant, as in `; did you mean PK10 or PK101?`.
 
     Args:
         text: A text that is no selector.
@@ -134,13 +137,15 @@ def near_selectors(text: str) -> str:
     Returns:
         The question, for the end of a message; '' if nothing is similar.
     """
-    lengths = range(_SHORTEST + 1, len(RELEASE_UNREADABLE.code) + 1)
-    selectors = [name[:length] for length in lengths for name in CODES]
-    return near(text, dict.fromkeys(selectors), 3)
+    longest = len(RELEASE_UNREADABLE.code)
+    selectors: list[str] = []
+    for length in range(_SHORTEST + 1, longest + 1):
+        selectors += [name[:length] for name in CODES]
+    return near(text, dict.fromkeys(selectors), most=3)
 
 
 def explanations() -> dict[str, str]:
-    """Read what each code means from the page that this installation has.
+    """Read what each code means from findings.md, which is installed beside this module.
 
     Returns:
         For each code its section, as Markdown without links: the severity, what is checked, why it
@@ -158,7 +163,6 @@ def explanations() -> dict[str, str]:
         ) from error
     sections = {}
     for section in _SECTION.finditer(page):
-        code = section[1]
-        text = section[2].strip()
-        sections[code] = _LINK.sub(r"\1", text)
+        code, text = section.groups()
+        sections[code] = _LINK.sub(r"\1", text.strip())
     return sections

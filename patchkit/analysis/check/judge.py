@@ -1,21 +1,21 @@
-"""Judges whether a change holds in one release: what it needs there, and what is there."""
+"""Checks whether a change can be made in one release: what it needs, and what the release has."""
 
 import ast
 from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.calls import FUNCTIONS, other_result, refused_calls
 from patchkit.analysis.check.compatibility import (
     bases_of,
-    is_beside,
-    refused_call,
-    takes_wrapped,
+    is_default_attribute,
+    refused_wrapper_call,
 )
 from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import splits
+from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
     classes_of_super,
@@ -23,8 +23,8 @@ from patchkit.analysis.upstream.resolving.code_kinds import (
     method_of,
 )
 from patchkit.analysis.upstream.resolving.storage import HOOKS
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature
-from patchkit.analysis.upstream.resolving.values import METHODS, Kind
+from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -37,11 +37,6 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 
-_PLAIN = frozenset(
-    [Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED]
-)
-_FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
-_BOUND = METHODS - {Kind.STATICMETHOD}
 _UNWRAPPABLE = {
     Kind.CLASS,
     Kind.CONSTANT,
@@ -51,18 +46,18 @@ _UNWRAPPABLE = {
 }
 _VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
+"""Kinds without the source of a function."""
 _NARROW = "narrow the row's range, or point the change at the target's new place"
-_HELPER = "if this row also replaces every caller, unrelated=True skips the comparison"
 
 
 class Judge:
-    """Judges the changes of one row in one release, after the Edits of rows that come before.
+    """Checks the changes of one row in one release.
 
     Args:
         row: the row.
         release: the release.
         pack: the pack that the row is in.
-        edits: the Edits of that release that hold so far; those of this row are added.
+        edits: the Edits of earlier rows that hold in the release; those of this row are added.
     """
 
     def __init__(
@@ -75,7 +70,7 @@ class Judge:
         self._edits = edits
 
     def faults(self, change: Change) -> Iterator[Fault]:
-        """Return what a change runs into.
+        """Return the faults of a change; none if it can be made.
 
         Args:
             change: the change, one of the row's.
@@ -87,7 +82,7 @@ class Judge:
         return self._of_present(change)
 
     def _of_present(self, change: Change) -> Iterator[Fault]:
-        """Judge a change whose target has to be there."""
+        """Check a change whose target has to be there."""
         facts = self._facts(change.place)
         if facts.state == "absent":
             yield Fault(
@@ -103,6 +98,7 @@ class Judge:
             yield from self._add_field(change, facts)
 
     def _replace_or_wrap(self, change: Wrap | Replace, facts: Facts) -> Iterator[Fault]:
+        """Check what is put in the place of a target that exists."""
         if self._storage_elsewhere(change, facts):
             yield _elsewhere(change, facts)
         elif isinstance(change, Wrap):
@@ -114,6 +110,7 @@ class Judge:
     # --- what has to be absent
 
     def _add(self, change: Add) -> Iterator[Fault]:
+        """Check a new attribute or item: its class or container has to be there, and not it."""
         holder = change.place.holder
         holder_facts = self._facts(holder)
         facts = self._facts(change.place)
@@ -121,7 +118,7 @@ class Judge:
             message = f"{holder} is not there: {holder_facts.reason}"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
         elif facts.is_present:
-            if not is_beside(self._release.resolver, change.place, facts):
+            if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
         elif facts.storage:
             yield _elsewhere(change, facts)
@@ -130,6 +127,7 @@ class Judge:
         yield from self._super(change)
 
     def _provide(self, change: Provide) -> Iterator[Fault]:
+        """Check a new module: its parent package has to be there, and not the module itself."""
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
@@ -141,13 +139,14 @@ class Judge:
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
 
     def _is_importable(self, module: str) -> bool:
-        """Whether the row provides a module, or the release has it."""
+        """Whether a module is there, in the release or as another Provide of the row."""
         for change in self._row.patch.changes:
             if isinstance(change, Provide) and change.module == module:
                 return True
         return self._facts(Target(module)).is_present
 
     def _add_field(self, change: AddField, facts: Facts) -> Iterator[Fault]:
+        """Check a new field: its target has to be a class, which has no such attribute."""
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
         field_facts = self._facts(field)
         if facts.kind != Kind.CLASS and facts.is_sure:
@@ -158,25 +157,32 @@ class Judge:
     # --- what has to fit
 
     def _storage_elsewhere(self, change: Wrap | Replace, facts: Facts) -> str:
-        """Say where a target is kept which is not on its class, if that is in the way; or ''."""
+        """Say where a target is stored, if setting it on its class would have no effect; else ''.
+
+        A field with a slot lies on instances, a member of an enum in the enum, and a hook such as
+        `__post_init__` of a struct was read when the class was made.
+        """
+        # Values may be stored elsewhere, and hooks may have been read already; nothing else is.
         is_value = isinstance(change, Replace) and facts.kind in _VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
         if not facts.is_sure and facts.kind != Kind.FIELD:
             return ""
         ours = self._body(change.by)
+        # A property takes effect on the class, whatever its instances have.
         if ours is None or ours.kind == Kind.PROPERTY:
             return ""
         return facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
+        """Check a Wrap: of something to call, by a function that takes what wrappers are given."""
         if facts.is_sure and facts.kind in _UNWRAPPABLE:
             yield _kind(facts, "a callable, as Wrap needs")
             return
         ours = self._body(change.by)
         if ours is None or ours.signature is None:
             return
-        refusal = takes_wrapped(ours.signature)
+        refusal = refused_wrapper_call(ours.signature)
         if refusal:
             expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
             message = f"{change.by}{ours.signature} {expected}"
@@ -189,13 +195,14 @@ class Judge:
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
+        """Check whether the body's object can be used as the target is: by kind, bases, calls."""
         ours = self._body(change.by)
         if ours is None or not ours.is_present or change.unrelated:
             return
         if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
             yield from self._recursion(change, facts)
-        elif facts.is_sure and facts.kind in _FUNCTIONS and ours.kind == Kind.CONSTANT:
+        elif facts.is_sure and facts.kind in FUNCTIONS and ours.kind == Kind.CONSTANT:
             yield _kind(facts, f"the kind of {change.by} (constant)")
         elif facts.shape and ours.shape == facts.shape:
             message = (
@@ -203,11 +210,11 @@ class Judge:
             )
             yield Fault(codes.MERGED_UPSTREAM, message, RETIRE, change.by)
         else:
-            yield from _other_kind(change, facts, ours)
-            yield from _calls(change, facts, ours)
+            yield from other_result(change, facts, ours)
+            yield from refused_calls(change, facts, ours)
 
     def _super(self, change: Replace | Add) -> Iterator[Fault]:
-        """Judge a function for a class whose `super()` does not find that class."""
+        """Check a function that becomes a method: bare `super()` in it does not find the class."""
         if not self._has_bare_super(change.by):
             return
         if self._facts(change.place.holder).kind == Kind.CLASS:
@@ -217,12 +224,13 @@ class Judge:
             yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _has_bare_super(self, name: str) -> bool:
-        """Whether an object of the body is a function that says `super()`."""
+        """Whether an object of the body is a function that calls `super()` without arguments."""
         node = self._body_node(name)
+        # "" stands for a call without arguments.
         return isinstance(node, DEFS) and "" in classes_of_super(node)
 
     def _body_node(self, name: str) -> ast.AST | None:
-        """Return the definition of an object of the body; None where there is none."""
+        """Return the definition of an object of the body; None if there is none, or are several."""
         if self._row.patch.body is None:
             return None
         resolver = self._pack.as_release.resolver
@@ -232,17 +240,19 @@ class Judge:
         return resolved.nodes[0]
 
     def _recursion(self, change: Replace, facts: Facts) -> Iterator[Fault]:
-        """Judge a class whose methods say `super(Name, self)`, and would come to themselves."""
+        """Check a subclass in the place of its base, whose methods say `super(Name, self)`.
+
+        `Name` is the subclass then, so `super(Name, self).f()` in the base's `f` finds that very
+        method again: endless recursion, unless the subclass has an `f` that does not call it.
+        """
         node = self._body_node(change.by)
         name = change.place.qualname
-        if node is None or (facts.module, facts.qualname) != (
-            change.place.module,
-            name,
-        ):
+        home = (facts.module, facts.qualname)
+        if node is None or home != (change.place.module, name):
             return
         for method in facts.naming_itself:
-            ours = method_of(node, method)
-            if ours is None or mentions(ours, method):
+            override = method_of(node, method)
+            if override is None or mentions(override, method):
                 message = (
                     f"found super({name}, …) in {name}.{method}, where {name} would be "
                     f"{change.by}: the method calls itself"
@@ -252,16 +262,15 @@ class Judge:
                 return
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-        """Judge whether the body's class derives from the one that it replaces."""
-        if ours.is_sure and ours.kind in _FUNCTIONS | {Kind.CONSTANT}:
+        """Check that the body's class derives from the one that it replaces."""
+        if ours.is_sure and ours.kind in FUNCTIONS | {Kind.CONSTANT}:
             yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
             return
-        bases = bases_of(
-            self._pack.as_release.resolver, Target(self._row.body, change.by)
-        )
-        if not bases.is_whole or any(
-            self._derives(base, facts) for base in bases.outside
-        ):
+        resolver = self._pack.as_release.resolver
+        bases = bases_of(resolver, Target(self._row.body, change.by))
+        if not bases.is_whole:
+            return  # a base that is not known may derive from it
+        if any(self._derives(base, facts) for base in bases.outside):
             return
         base = "object"
         if bases.outside:
@@ -273,27 +282,33 @@ class Judge:
         yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
 
     def _derives(self, base: str, facts: Facts) -> bool:
-        """Whether a class of upstream, such as `vllm.a.B`, is another or derives from it."""
+        """Whether a class of upstream is the target or derives from it; also if that is unknown.
+
+        Args:
+            base: the dotted name of the class, such as `vllm.a.B`.
+            facts: what the release says of the target.
+        """
         if base.partition(".")[0] not in packages_of([self._row]):
             return False
         target = self._target_of(base)
         if target is None:
-            return True  # the body cannot be imported here; that its target is missing is said
+            return True  # the missing import is reported as a use of the body
         name = (facts.module, facts.qualname)
         base_facts = self._facts(target)
         if (base_facts.module, base_facts.qualname) == name:
-            return True  # as of most bodies; what is above it would have to be parsed
+            return True  # mostly so: the modules of further bases are not parsed
         above = bases_of(self._release.resolver, target)
         return not above.is_whole or name in above.inside
 
     def _target_of(self, dotted: str) -> Target | None:
-        """Read a dotted name by the longest module that is there; None where none is."""
+        """Split `vllm.a.B` after the longest module that is there; None where none is."""
         for candidate in splits(dotted):
             if self._facts(Target(candidate.module)).is_present:
                 return candidate
         return None
 
     def _edit(self, change: Edit, facts: Facts) -> Iterator[Fault]:
+        """Check an Edit: its target has to be a function, and neither inherited nor imported."""
         home = f"{facts.module}:{facts.qualname}"
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
@@ -312,56 +327,14 @@ class Judge:
             yield from self._edits.faults(self._row, change, facts, text)
 
     def _body(self, name: str) -> Facts | None:
-        """Say what an object of the body is; None where the row has no body."""
+        """Return the facts of an object of the body; None where the row has no body."""
         if self._row.patch.body is None:
             return None
         return self._pack.facts(self._row, name)
 
 
-def _calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-    """Judge whether the body's object takes all calls that upstream's takes."""
-    upstream_call = _sure_signature(facts)
-    body_call = _sure_signature(ours)
-    if upstream_call is None or body_call is None:
-        if facts.kind in _FUNCTIONS or ours.kind in _FUNCTIONS:
-            unknown = facts if upstream_call is None else ours
-            reason = (
-                unknown.reason
-                or f"the source does not tell how {unknown.qualname} is called"
-            )
-            message = (
-                f"cannot tell whether {change.by} takes what callers pass: {reason}"
-            )
-            fix = "compare the parameters by hand, or test it"
-            yield Fault(codes.NOT_COMPARED, message, fix, change.by)
-        return
-    if facts.kind in _BOUND:
-        upstream_call = upstream_call.bound()
-        body_call = body_call.bound()
-    refusal = refused_call(upstream_call, body_call)
-    if refusal:
-        message = (
-            f"upstream takes {upstream_call}, {change.by} takes {body_call}: {refusal}"
-        )
-        yield Fault(
-            codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
-        )
-
-
-def _other_kind(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
-    """Judge a function whose calls return another kind of thing: a coroutine, a generator."""
-    is_known = facts.is_sure and ours.is_sure and facts.returned and ours.returned
-    if is_known and facts.returned != ours.returned:
-        message = (
-            f"{change.by} returns {ours.returned}, expected {facts.returned}, as upstream's "
-            f"{facts.qualname} does"
-        )
-        fix = f"{REWRITE}; unrelated=True allows another"
-        yield Fault(codes.KIND_CHANGED, message, fix, change.by)
-
-
 def _elsewhere(change: Wrap | Replace | Add, facts: Facts) -> Fault:
-    """Make the fault of a target that is not kept, or not read, on its class."""
+    """Make the fault of a target that is not stored on its class, or not read there again."""
     message = f"found {change.place}, {facts.storage}; expected what lies on its class"
     fix = "Replace the class by one that derives from it"
     if "an enum" in facts.storage:
@@ -369,13 +342,8 @@ def _elsewhere(change: Wrap | Replace | Add, facts: Facts) -> Fault:
     return Fault(codes.KIND_CHANGED, message, fix)
 
 
-def _sure_signature(facts: Facts) -> Signature | None:
-    if facts.is_sure:
-        return facts.signature
-    return None
-
-
 def _kind(facts: Facts, expected: str) -> Fault:
+    """Make the fault of a target that is of another kind than expected."""
     name = facts.module
     if facts.qualname:
         name = f"{facts.module}:{facts.qualname}"

@@ -1,4 +1,4 @@
-"""Reads the file of lanes: which combinations of releases are run."""
+"""Reads the file of lanes, `lanes.toml`: the combinations of releases that are run."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ class Lane(Record):
         name: its name in the file.
         releases: the version of each distribution, by its canonical name.
         reason: why it cannot run; '' where it can.
-        table: all that is written of it, for whoever runs it.
+        table: all its fields in the file, for the code that runs it.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Lane(Record):
 
     @property
     def only_imports(self) -> bool:
-        """Whether a run of it ends after imports, without an engine."""
+        """Whether a run of it only imports modules, and starts no engine."""
         return self.table.get("runs") == "import"
 
 
@@ -41,7 +41,7 @@ class Lanes(Record):
 
     Args:
         lanes: the lanes, in the order of the file.
-        reasons: why no lane covers a bound, by `BOUND` or `PATCH BOUND`.
+        reasons: why no lane covers a bound, by `BOUND` or `PATCH BOUND`, such as `vllm<0.33`.
     """
 
     lanes: Sequence[Lane]
@@ -82,6 +82,13 @@ def read_lanes(file: Path) -> Lanes:
 
 
 def _lane(file: Path, name: str, written: object) -> Lane:
+    """Check one lane of the file; raise SettingsError if a field of it is malformed.
+
+    Args:
+        file: the file, for errors.
+        name: the name of the lane.
+        written: what the file has for it.
+    """
     field = f"lanes.{name}"
     table = typed(file, field, written, dict, "a table")
     expected = "a table such as { vllm = '0.32.0' }"
@@ -90,7 +97,7 @@ def _lane(file: Path, name: str, written: object) -> Lane:
         field_of_version = f"{field}.releases.{project}"
         typed(file, field_of_version, version, str, "a release such as '0.32.0'")
         try:
-            release_order(version)
+            release_order(version)  # only to see that it is a version
         except VersionError as error:
             raise SettingsError(f"{file}, {field_of_version}: {error}") from error
     reason = typed(
@@ -101,7 +108,7 @@ def _lane(file: Path, name: str, written: object) -> Lane:
 
 
 def typed(file: Path, field: str, written: object, kind: type[T], expected: str) -> T:
-    """Return what a file has for a field.
+    """Return what a file has for a field, checked to be of a type.
 
     Args:
         file: the file, for the error.

@@ -1,9 +1,9 @@
-"""Run the second process: look targets up in the releases that stdin names, into the cache.
+"""The program of the second process: looks targets up in releases, and writes facts to the cache.
 
 The first line of stdin is a `Task`, and each further line a `Request`. Each line of stdout is an
-`Answer`. What the first process does not find in the cache after an answer, it learns itself, and
-so meets every error where it is reported. When stdin ends, what was concluded is written to the
-cache, and the program ends.
+`Answer`. Errors are not sent: the first process looks up itself what it does not find in the cache
+after an answer, meets the error again, and reports it. When stdin ends, all conclusions are written
+to the cache, and the program ends.
 """
 
 import gc
@@ -26,16 +26,16 @@ from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.core.rows.target import Target
 
 IN_FLIGHT = 4
-"""How many requests may be open: one release is looked into while files of others are fetched."""
+"""How many requests are worked on at once: one looks targets up while the others fetch files."""
 
 
 class Task(NamedTuple):
-    """How to learn releases.
+    """What the second process is told before its first request.
 
     Args:
         cache: The folder of the cache.
-        settings: Where the indexes are, as pip is told.
-        offline: Whether nothing is fetched.
+        settings: The indexes, from pip's configuration.
+        offline: Whether nothing may be fetched.
         brief: Whether facts leave sources out.
     """
 
@@ -64,7 +64,9 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The end of work on a release, whether it was learnt or not, or a notice for the user.
+    """Either says that the work on a release has ended, with or without success, or is a notice.
+
+    A notice is for the user: an index cannot be reached, for example.
 
     Args:
         number: The number of the request; None with a notice.
@@ -76,7 +78,7 @@ class Answer(NamedTuple):
 
 
 class _Learner:
-    """Learns releases in several threads, and writes answers."""
+    """Looks targets up in releases, in several threads at a time, and writes answers."""
 
     def __init__(self, task: Task) -> None:
         self._lock = threading.Lock()
@@ -88,13 +90,13 @@ class _Learner:
         self.store = FactStore(cache, brief=task.brief)
 
     def learn(self, request: Request) -> None:
-        """Look targets up in a release, and answer; what fails is left to the first process."""
+        """Look targets up in a release, and answer; an error is met again by the first process."""
         with suppress(Exception):
             link = Link(*request.link)
             release = Release(request.project, request.version, link, self._library)
             checked = of_release(release, self.store)
             checked.learn(map(Target.parse, request.targets))
-            checked.rest()
+            checked.forget_sources()
         self._answer(Answer(request.number))
 
     def _notify(self, text: str) -> None:
@@ -106,12 +108,12 @@ class _Learner:
 
 
 def main() -> None:
-    """Learn the releases that stdin names, until it ends."""
-    gc.disable()  # as in the first process, where releases are learnt
+    """Look targets up in the releases that stdin names, until stdin ends."""
+    gc.disable()  # `no_collection` says why
     task: Any = json.loads(sys.stdin.readline())
     learner = _Learner(Task(*task))
     with ThreadPoolExecutor(IN_FLIGHT) as threads:
         for line in sys.stdin:
             threads.submit(learner.learn, Request(*json.loads(line)))
     learner.store.keep_conclusions(merge=True)
-    os._exit(0)  # giving back the memory of all that is parsed would take a second
+    os._exit(0)  # a normal exit would take a second to free the memory of syntax trees

@@ -1,4 +1,4 @@
-"""Look up targets in releases, several at a time, and by two processes if there are many."""
+"""Looks targets up in several releases at a time, and in two processes if there are many."""
 
 import contextlib
 import gc
@@ -34,7 +34,7 @@ def learn_all(
     def learn(release: CheckedRelease) -> None:
         second.wait_for(release)
         release.learn(targets_of(release))
-        release.rest()
+        release.forget_sources()
 
     def count(done: int, total: int, name: str) -> None:
         if progress:
@@ -54,20 +54,21 @@ def in_parallel(
     progress: Progress | None = None,
     second: contextlib.AbstractContextManager[object] | None = None,
 ) -> dict[str, T | UpstreamError]:
-    """Do the same with several releases at a time.
+    """Call a function with each release, in several threads, and write the conclusions it leads to.
 
     Args:
         releases: The releases.
-        work: What to do with a release; it is called in other threads.
+        work: The function.
         progress: Called when a release is done.
-        second: Entered while the work is done, as other processes write conclusions meanwhile.
+        second: Another process that works meanwhile, entered around the work; the conclusions that
+            it has written to the cache are preserved.
 
     Returns:
-        For each release, by its name, what the work has returned, or the error that it has raised.
+        For each release, by its name, what the function has returned, or the error it has raised.
     """
     with no_collection():
         results = for_each(releases, work, progress, second)
-    for store in {release.kept for release in releases if release.kept}:
+    for store in {release.store for release in releases if release.store}:
         store.parsed.forget()
         store.keep_conclusions(merge=second is not None)
     names = [release.name for release in releases]
@@ -76,10 +77,11 @@ def in_parallel(
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Turn the collection of reference cycles off meanwhile.
+    """Turn the garbage collector off for a `with` block.
 
-    Collecting among millions of nodes of syntax trees would take longer than all other work.
-    Neither files that are read nor releases at rest leave cycles that hold any.
+    It would scan millions of nodes of syntax trees again and again, which takes longer than all
+    other work. There is little to collect: files and releases whose sources are forgotten leave no
+    reference cycles.
 
     Yields:
         Nothing.

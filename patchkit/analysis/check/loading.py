@@ -1,5 +1,6 @@
 """Finds why the body of a row cannot be loaded, without running it."""
 
+import ast
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import shown
 
 _PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python raises for source that it cannot compile: null bytes, brackets that are too deep."""
+"""What `compile` raises: also for null bytes, and for brackets that are nested too deep."""
 
 
 class LoadFault(NamedTuple):
@@ -22,7 +23,7 @@ class LoadFault(NamedTuple):
     Args:
         message: What is wrong, in words.
         fix: What to do.
-        file: The file that it is in: the body, or a module of the pack that the body imports.
+        file: The file with the fault: the body, or a module of the pack that the body imports.
         line: The line in the file; None where none is known.
     """
 
@@ -71,16 +72,16 @@ class PackBodies:
         self._imported: dict[str, list[str]] = {}
 
     def fault(self, row: Row) -> LoadFault | None:
-        """Find the first thing that keeps the body of a row from being imported.
+        """Find the first fault that keeps the body of a row from being imported.
 
-        The body is compiled, and so is each module of the pack that it imports as it is loaded;
-        names that it imports from the pack are looked up there.
+        The body is compiled, not run, and so is each module of the pack that it imports while it is
+        loaded. Names that they import from the pack have to be defined there.
 
         Args:
             row: The row, one of the pack's.
 
         Returns:
-            What is wrong; None where nothing is seen, or where there is no body.
+            What is wrong; None where no fault is found, or where there is no body.
         """
         if row.patch.body is None:
             return None
@@ -104,9 +105,11 @@ class PackBodies:
         return None
 
     def _examine(self, module: str) -> LoadFault | None:
-        """Find what is wrong with one module, and note which of the pack it imports."""
+        """Find what is wrong with one module, and store which modules of the pack it imports."""
         self._imported[module] = []
         fault = _fault_of_source(self._pack, module)
+        if fault is None:
+            fault = _fault_of_dots(self._pack, module)
         if fault is not None:
             return fault
         for use in _imports_of_pack(self._pack, module):
@@ -151,8 +154,25 @@ def _source_of(pack: PackSource, module: str) -> Path | None:
     return None
 
 
+def _fault_of_dots(pack: PackSource, module: str) -> LoadFault | None:
+    """Say that a relative import leads out of the pack's top-level package; None if none does."""
+    tree = pack.as_release.resolver.modules.get(module)
+    if tree is None:
+        return None
+    for statement in tree.tree.body:
+        if not isinstance(statement, ast.ImportFrom) or not statement.level:
+            continue
+        if tree.absolute(statement.module, statement.level) is None:
+            dots = "." * statement.level
+            message = f"`from {dots}{statement.module or ''}` leads beyond the top-level package"
+            fix = "remove dots, or import by the full name"
+            file = _source_of(pack, module)
+            return LoadFault(message, fix, shown(file or module), statement.lineno)
+    return None
+
+
 def _imports_of_pack(pack: PackSource, module: str) -> Iterator[Use]:
-    """Yield what a module imports of its pack as it is loaded, and cannot do without."""
+    """Yield the imports of a module from its pack that run when it is loaded, and may not fail."""
     tree = pack.as_release.resolver.modules.get(module)
     if tree is None:
         return
@@ -173,11 +193,11 @@ def _fault_of_import(pack: PackSource, use: Use) -> LoadFault | None:
 
 
 def _modules_of(pack: PackSource, target: Target) -> Iterator[str]:
-    """Name the modules of a pack that an import of a target runs."""
-    parts = [target.module]
+    """Name the modules of a pack that an import of a target may run: `a` and `a.b` for `a:b`."""
+    candidates = [target.module]
     if target.qualname:
-        parts.append(f"{target.module}.{target.qualname}")
-    for module in parts:
+        candidates.append(f"{target.module}.{target.qualname}")
+    for module in candidates:
         if _is_inside(pack, module):
             yield module
 

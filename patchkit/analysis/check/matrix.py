@@ -1,4 +1,4 @@
-"""Chooses few releases that show all that differs, and tells which ends of ranges lanes cover."""
+"""Chooses few releases to test that cover all cases, and tells which ends of ranges lanes cover."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -23,26 +23,26 @@ Released = Callable[[str], Sequence[str]]
 
 
 class Case(NamedTuple):
-    """What a release exercises.
+    """Something that a test of a release covers: an end of a range, or one source of a target.
 
     Args:
-        words: Which end of a range it is; '' for the source of a target.
+        end: Which end of a range, such as `first release of`; '' for the source of a target.
         subject: The patch whose range it is, or the target.
         source: The fingerprint of the source, or the state of a target that has none.
     """
 
-    words: str
+    end: str
     subject: str
     source: str = ""
 
     def __str__(self) -> str:
         if self.source:
             return f"{self.subject} as {self.source}"
-        return f"{self.words} {self.subject}"
+        return f"{self.end} {self.subject}"
 
 
 Cases = dict[Case, frozenset[int]]
-"""What to exercise, and the indexes of the releases that do."""
+"""The cases to cover, each with the indexes of the releases that do."""
 
 
 def cases(
@@ -50,19 +50,19 @@ def cases(
     releases: Sequence[CheckedRelease],
     progress: Progress | None = None,
 ) -> tuple[Cases, Mapping[str, UpstreamError]]:
-    """List what has to be exercised in the releases of one distribution.
+    """List the cases that tests have to cover in the releases of one distribution.
 
-    These are both ends of each range, a row's or a change's own, and each source of a target there.
+    These are both ends of each range, a row's or a change's own, and each source of a target in it.
 
     Args:
         rows: the rows.
         releases: the releases, the oldest first; the cases hold indexes into them.
-        progress: told how many releases are read.
+        progress: called with how many releases are read.
 
     Returns:
         The cases, and the errors of releases that cannot be read, by their names.
     """
-    from patchkit.analysis.check.learning import learn_all  # noqa: PLC0415 - lanes ask no releases
+    from patchkit.analysis.check.learning import learn_all  # noqa: PLC0415 - not used for lanes
 
     coverage = Coverage(rows, releases)
     faults = learn_all(releases, coverage.targets, progress)
@@ -95,17 +95,25 @@ def _ends(
 
 
 def _in_range(row: Row, coverage: Coverage, readable: Sequence[int]) -> list[int]:
+    """Return the indexes of the releases that are in the range of a row."""
     inside = []
     for index in readable:
         release = coverage.releases[index]
-        is_met = coverage.meets(row, release)
-        if is_met and not coverage.is_out(row, release):
+        is_concerned = coverage.concerns(row, release)
+        if is_concerned and not coverage.is_out_of_range(row, release):
             inside.append(index)
     return inside
 
 
 def _end(which: str, name: str, index: int, limit: int) -> tuple[Case, frozenset[int]]:
-    """Name an end of a range; at the limit of what is given, the range itself may go on."""
+    """Make the case of one end of a range.
+
+    Args:
+        which: `first` or `last`.
+        name: What has the range.
+        index: The release at that end.
+        limit: The first or last release of all; the range may go on beyond it.
+    """
     indexes = frozenset([index])
     if index == limit:
         return Case(f"{which} of the given releases for", name), indexes
@@ -113,49 +121,54 @@ def _end(which: str, name: str, index: int, limit: int) -> tuple[Case, frozenset
 
 
 def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
+    """List each source that a target of the row has, with the releases that have it."""
     by_source: dict[Case, set[int]] = {}
     for index in readable:
         release = coverage.releases[index]
         for change in coverage.due(row, release):
             facts = release.facts(change.place)
             content = facts.fingerprint or facts.state
-            source = Case("", str(change.place), content)
-            indexes = by_source.setdefault(source, set())
+            case = Case("", str(change.place), content)
+            indexes = by_source.setdefault(case, set())
             indexes.add(index)
-    return {source: frozenset(indexes) for source, indexes in by_source.items()}
+    return {case: frozenset(indexes) for case, indexes in by_source.items()}
 
 
 def few(listed: Cases) -> list[int]:
-    """Choose few releases that exercise every case, none of them for nothing; rather newer ones.
+    """Choose few releases that together cover every case, and of equally good ones the newest.
 
     Args:
         listed: the cases.
 
     Returns:
-        The indexes of the releases, the smallest first.
+        The indexes of the releases, the smallest first; each of them is needed.
     """
     required = set(listed.values())
     chosen = _chosen_greedily(required)
     for index in sorted(chosen):
-        further = chosen - {index}
-        is_superfluous = all(indexes & further for indexes in required)
+        others = chosen - {index}
+        is_superfluous = all(indexes & others for indexes in required)
         if is_superfluous:
             chosen.discard(index)
     return sorted(chosen)
 
 
 def _chosen_greedily(required: set[frozenset[int]]) -> set[int]:
-    """Take the release that exercises most of what is not yet exercised, again and again."""
+    """Choose again and again the release that covers most of the cases not yet covered.
+
+    Args:
+        required: for each case, the indexes of the releases that cover it.
+    """
     chosen: set[int] = set()
-    missing = required
-    while missing:
+    uncovered = required
+    while uncovered:
         counts: dict[int, int] = {}
-        for indexes in missing:
+        for indexes in uncovered:
             for index in indexes:
                 counts[index] = counts.get(index, 0) + 1
-        most_useful = max(counts, key=lambda index: (counts[index], index))
-        chosen.add(most_useful)
-        missing = {indexes for indexes in missing if not indexes & chosen}
+        best = max(counts, key=lambda index: (counts[index], index))
+        chosen.add(best)
+        uncovered = {indexes for indexes in uncovered if not indexes & chosen}
     return chosen
 
 
@@ -167,7 +180,7 @@ class Boundary(Record):
         change: the number of the change, from 1 on; None where the bound is the patch's own.
         requirement: the bound, such as `vllm<0.33`.
         edge: the last release inside; None where none is inside.
-        covered: how, in one of the words exact, imported only, both sides, reason, no.
+        covered: how: `exact`, `imported only`, `both sides`, `reason` or `no`.
         lanes: the names of the lanes that cover it.
         reason: why no lane does; '' where one does, or where no reason is known.
     """
@@ -184,8 +197,8 @@ class Boundary(Record):
 def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Boundary]:
     """List both ends of each range of rows and of their changes, with the lanes that cover them.
 
-    A lane at the very end covers it, and so do two: one inside, and one that only this bound keeps
-    outside.
+    A lane at the edge of a range covers that end, and so do two lanes on both sides of it, of which
+    the outer one is kept out by this bound alone.
 
     Args:
         rows: the rows.
@@ -209,12 +222,13 @@ def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Bo
 class _Range(NamedTuple):
     """The range of a patch or of one of its changes, as bounds such as `vllm<0.33`."""
 
-    change: int | None  # its number, from 1 on; None where it is the patch's own range
-    own: list[str]  # the bounds that are written there
-    in_force: list[str]  # those, and of a change also its patch's
+    change: int | None  # its number, from 1 on; None for the patch's own range
+    own: list[str]  # the bounds of the patch, or of the change itself
+    in_force: list[str]  # all bounds that apply: for a change, its patch's too
 
 
 def _ranges(row: Row) -> Iterator[_Range]:
+    """Yield the range of a patch, then those of its changes."""
     of_patch = _bounds(row.patch.requires)
     yield _Range(None, of_patch, of_patch)
     for number, change in enumerate(row.patch.changes, start=1):
@@ -223,7 +237,10 @@ def _ranges(row: Row) -> Iterator[_Range]:
 
 
 def _bounds(requirements: Iterable[str]) -> list[str]:
-    """Take requirements apart, those for other platforms left out: one bound a text."""
+    """Split requirements into single bounds: `vllm>=0.1,<0.3` into `vllm>=0.1` and `vllm<0.3`.
+
+    Requirements for other platforms are left out.
+    """
     single: list[str] = []
     for text in requirements:
         requirement = parse_requirement(text)
@@ -235,12 +252,17 @@ def _bounds(requirements: Iterable[str]) -> list[str]:
 
 
 def _project(bound: str) -> str:
+    """Return the distribution that a bound is on."""
     requirement = parse_requirement(bound)
     return canonical(requirement.name)
 
 
 def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
-    """Find the releases inside that have a neighbour outside; the newest or oldest if none has."""
+    """Find the releases at the edge of a bound: inside, with a neighbour outside.
+
+    There are two of `!=1.2`. If all releases are inside, it is the newest or the oldest; if none
+    is, the edge is None.
+    """
     project = _project(bound)
     is_inside = [allows([bound], project, release) for release in releases]
     if not any(is_inside):
@@ -252,9 +274,10 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     edges: list[str | None] = []
     newest = len(releases) - 1
     for index, release in enumerate(releases):
-        before = max(index - 1, 0)
-        behind = min(index + 1, newest)
-        is_enclosed = is_inside[before] and is_inside[behind]
+        # The first and the last release have no neighbour on one side.
+        previous = max(index - 1, 0)
+        following = min(index + 1, newest)
+        is_enclosed = is_inside[previous] and is_inside[following]
         if is_inside[index] and not is_enclosed:
             edges.append(release)
     return edges
@@ -263,7 +286,15 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
 def _boundary(
     patch: str, span: _Range, bound: str, edge: str | None, lanes: Lanes
 ) -> Boundary:
-    """Tell how an end of a range is covered, by which lanes, or for which reason by none."""
+    """Tell how an end of a range is covered, by which lanes, or for which reason by none.
+
+    Args:
+        patch: the name of the patch.
+        span: the range.
+        bound: the bound at this end, such as `vllm<0.33`.
+        edge: the last release inside; None where none is inside.
+        lanes: the lanes, and reasons.
+    """
     covered = "no"
     reason = ""
     names = _on_both_sides(span, bound, lanes)
@@ -274,9 +305,8 @@ def _boundary(
     elif names:
         covered = "both sides"
     else:
-        reasons = lanes.reasons
-        of_patch = reasons.get(f"{patch} {bound}")
-        reason = of_patch or reasons.get(bound, "")
+        reason_of_patch = lanes.reasons.get(f"{patch} {bound}")
+        reason = reason_of_patch or lanes.reasons.get(bound, "")
         if reason:
             covered = "reason"
     return Boundary(
@@ -291,27 +321,24 @@ def _boundary(
 
 
 def _at_edge(span: _Range, bound: str, edge: str | None, lanes: Lanes) -> Lane | None:
-    """Find a lane at the very end of a range, rather one that does more than import."""
+    """Find a lane with the release at the edge of a bound; one with an engine is preferred."""
     if edge is None:
         return None
     project = _project(bound)
     order = release_order(edge)
     exact = []
-    for lane in _kept_by_others(span, bound, lanes):
-        if not _is_within([bound], lane):
-            continue
+    for lane in _candidates(span, bound, lanes):
         release = lane.releases[project]
-        if release_order(release) == order:
+        if _is_within([bound], lane) and release_order(release) == order:
             exact.append(lane)
     return min(exact, key=lambda lane: lane.only_imports, default=None)
 
 
 def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
-    """Name the nearest lane inside, and the nearest outside; none where one of them is missing."""
-    candidates = _kept_by_others(span, bound, lanes)
+    """Name the lanes next to a bound, the inner one first; () if either side has none."""
     inside = []
     outside = []
-    for lane in candidates:
+    for lane in _candidates(span, bound, lanes):
         if _is_within([bound], lane):
             inside.append(lane.name)
         else:
@@ -323,20 +350,22 @@ def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
     return inside[0], outside[-1]
 
 
-def _kept_by_others(span: _Range, bound: str, lanes: Lanes) -> list[Lane]:
+def _candidates(span: _Range, bound: str, lanes: Lanes) -> list[Lane]:
     """List the lanes that can run and that all other bounds allow, the oldest release first."""
     project = _project(bound)
-    further = [text for text in span.in_force if text != bound]
+    other_bounds = [other for other in span.in_force if other != bound]
     candidates = [
         lane
         for lane in lanes.lanes
-        if not lane.reason and project in lane.releases and _is_within(further, lane)
+        if not lane.reason
+        and project in lane.releases
+        and _is_within(other_bounds, lane)
     ]
     return sorted(candidates, key=lambda lane: release_order(lane.releases[project]))
 
 
 def _is_within(bounds: Sequence[str], lane: Lane) -> bool:
-    """Whether a lane has a release of each distribution that bounds are about, within them."""
+    """Whether a lane has a release of each distribution that bounds are on, and it meets them."""
     projects = {_project(bound) for bound in bounds}
     return all(
         project in lane.releases and allows(bounds, project, lane.releases[project])

@@ -1,6 +1,6 @@
-"""Open the releases to look at: installed packages, a source tree, commits, a file, or an index.
+"""Opens the releases to check: installed packages, a source tree, commits, a file, or an index.
 
-All functions raise `UpstreamError` if there is nothing to look at, and those for local files
+All functions raise `UpstreamError` if they find no release, and those for local files
 `VersionError` if a release does not say its version.
 """
 
@@ -38,14 +38,14 @@ def on_index(
     Args:
         spec: The requirement, such as `vllm>=0.30`.
         library: The index, and the cache.
-        brief: Whether facts leave sources out, which saves most of the time.
+        brief: Whether facts leave sources out, which take most of the time.
 
     Returns:
         The releases, in order of version.
 
     Raises:
         RequirementError: The requirement is malformed.
-        UpstreamError: It allows no release, or is a version alone.
+        UpstreamError: It allows no release, or is a version without a name.
     """
     if spec[:1].isdigit() and parse_version(spec):
         raise UpstreamError(
@@ -61,7 +61,7 @@ def on_index(
 
 
 def _expected(spec: str, library: Library) -> str:
-    """Say what to ask for instead; a pre-release only where a project has nothing else."""
+    """Say what the index has instead, for a requirement that allows none of it."""
     name = parse_requirement(spec).name
     parsed = [parse_version(link.version) for link in library.index.links(name)]
     versions = sorted(version for version in parsed if version)
@@ -79,7 +79,7 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
 
     Args:
         release: The release on the index.
-        store: Remembers its facts, if the index has its checksum.
+        store: Caches its facts, if the index has its checksum.
 
     Returns:
         The checked release.
@@ -89,7 +89,7 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
     version = release.version
     option = f"--releases '{project}=={version}'"
     checksum = release.link.sha256
-    if not checksum:
+    if not checksum:  # its file may change without a sign
         return CheckedRelease(
             name, project, version, release.opened, is_local=False, option=option
         )
@@ -172,12 +172,12 @@ def tree(
 
 
 def of_commits(directory: Path, package: str, library: Library) -> list[CheckedRelease]:
-    """Open each commit that led to the one that is checked out, as a release.
+    """Open each commit up to the one that is checked out as a release.
 
     Args:
         directory: The repository.
         package: The import package to look at.
-        library: Its cache remembers facts.
+        library: It has the cache for facts.
 
     Returns:
         The commits, the oldest first.
@@ -224,9 +224,9 @@ def archive(file: Path, versions: Versions) -> list[CheckedRelease]:
 def _local(
     source: ReleaseSource, package: str, versions: Versions, option: str = "--here"
 ) -> CheckedRelease:
-    """Make a checked release of files at hand, which may change and so are not remembered."""
+    """Make a checked release of local files, which may change, so that no facts are cached."""
     project = canonical(package)
-    version = versions.believed(package)
+    version = versions.believed(package)  # what VLLM_VERSION or PATCHKIT_VERSIONS says
     if not version:
         version = FoundVersion(project, source.version or "nothing", source.name)
     _ = version.counts_as  # raises VersionError, which says what to set

@@ -1,4 +1,4 @@
-"""Read packs as source and as rows, so that a fault of one row does not hide the others."""
+"""Reads packs as source and as rows, so that a fault of one row does not hide the others."""
 
 import functools
 import importlib
@@ -25,11 +25,11 @@ _BODY = re.compile(r"patch_\w+")
 def read_packs(
     settings: Settings, extra: Iterable[str]
 ) -> tuple[Registry, list[Finding]]:
-    """Read this process's packs and further ones.
+    """Read the rows of the installed packs, of those in the settings, and of further ones.
 
     Args:
-        settings: They name packs beside those that are installed.
-        extra: The further packs.
+        settings: The settings, which may name packs.
+        extra: The names of further packs.
 
     Returns:
         The rows, and a finding for each body without a row and each row without its body.
@@ -56,7 +56,7 @@ def _read_loosely(
 
     Args:
         name: The pack.
-        error: What reading it strictly has raised; it is raised again if it has another cause.
+        error: What `read_pack` has raised; it is raised again if it has another cause.
 
     Returns:
         All rows, and a finding for each body and each row that has no counterpart.
@@ -80,6 +80,12 @@ def _read_loosely(
 def _without_row(
     pack: "PackSource", declared: Collection[str | None]
 ) -> Iterator[Finding]:
+    """Find the bodies of a pack that no row names.
+
+    Args:
+        pack: The pack.
+        declared: The bodies that its rows name; None for a row without one.
+    """
     for body in sorted(pack.bodies.keys() - declared):
         message = f"no row of pack {pack.name} names {body}.py, so it is never loaded"
         fix = "add a row to PATCHES, or delete the file"
@@ -89,6 +95,7 @@ def _without_row(
 
 
 def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Finding]:
+    """Make the findings of patches that name a body which is not in their pack."""
     for patch in patches:
         message = (
             f"{patch.name} names the body {patch.body!r}, which is not in pack "
@@ -102,7 +109,7 @@ def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Find
 
 
 class PackSource:
-    """What the author of a pack wrote, read as source.
+    """The source of a pack: its rows, its bodies, and its own package as if it were a release.
 
     Args:
         name: The name of the pack's module, which has been imported.
@@ -116,10 +123,12 @@ class PackSource:
         module_path = self.path
         if self._folders:
             module_path = self._folders[0]
+        # The folder that its top package is in.
         self.root = module_path.parents[name.count(".")]
         self._row_places: dict[str, Place] = {}
-        # Its source, and that of the packages around it.
-        source = Tree(f"pack {name}", None, self.root, name.partition(".")[0])
+        # The whole top package, as bodies import helpers from all of it.
+        package = name.partition(".")[0]
+        source = Tree(f"pack {name}", None, self.root, package)
         self.as_release = CheckedRelease(source.name, name, "", lambda: source)
 
     @functools.cached_property
@@ -128,13 +137,13 @@ class PackSource:
         files: list[Path] = []
         for folder in self._folders:
             files += folder.glob("patch_*.py")
-        # Of two files of one name, that in the first folder is imported: it comes last.
+        # Python imports the file in the first folder that has one; so that one is set last.
         return {
             file.stem: file for file in reversed(files) if _BODY.fullmatch(file.stem)
         }
 
     def has_body(self, patch: Patch) -> bool:
-        """Whether the body that a patch names is there; a patch without one lacks nothing.
+        """Whether the body that a patch names is there; True for a patch without a body.
 
         Args:
             patch: The patch.
@@ -154,7 +163,7 @@ class PackSource:
         return self.as_release.facts(Target(row.body, name))
 
     def place(self, row: Row, name: str = "") -> Place:
-        """Return the file and line of an object of a row's body, or else of the row.
+        """Return the file and line of an object of a row's body; if it has none, of the row.
 
         Args:
             row: The row.
@@ -162,13 +171,14 @@ class PackSource:
         """
         if name and row.patch.body is not None:
             facts = self.facts(row, name)
-            top = self.name.partition(".")[0]
-            if facts.lines and facts.module.partition(".")[0] == top:
+            package = self.name.partition(".")[0]
+            # An object that the body imports from another package has its lines in that.
+            if facts.lines and facts.module.partition(".")[0] == package:
                 return shown(self.root / facts.path), facts.lines[0]
         return self.row_place(row.name)
 
     def file(self, path: str) -> str:
-        """Return the name of a file in messages.
+        """Return the path of a file as messages show it.
 
         Args:
             path: The file, from the root of the pack's source.

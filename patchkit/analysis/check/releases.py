@@ -1,4 +1,4 @@
-"""Reads what a release says of targets; each is looked up once, and stored."""
+"""Looks targets up in one release; each is looked up once, and its facts are cached."""
 
 import functools
 import sys
@@ -18,22 +18,22 @@ from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UpstreamError
 
 _Lost = tuple[Target, "CheckedRelease | None"]
-"""A target that a release lacks, and one that has it; None where none is known."""
+"""A target that a release lacks, and a release that has it; None where none is known."""
 
 
 @dataclass(eq=False)
 class CheckedRelease:
-    """One release; whatever reads it raises `UpstreamError` where that cannot be done.
+    """One release. Every method that reads its files raises `UpstreamError` if that fails.
 
     Args:
         name: how messages name it, `vllm 0.32.0`.
         project: the canonical name of its distribution.
         version: its version.
-        opened: called when its files are asked for.
-        kept: where its facts are stored; None for what may change under it.
-        key: by which name they are stored.
-        is_local: whether all its files are at hand.
-        option: asks for it alone on a command line.
+        open_source: opens its files; called when they are needed.
+        store: caches its facts; None where its files may change.
+        key: the key of its facts in the cache.
+        is_local: whether all its files are on this machine.
+        option: the command-line option that selects this release alone.
         brief: whether its facts leave sources out.
         release: the release on an index, for another process to open; None where it is not from
             one.
@@ -42,8 +42,8 @@ class CheckedRelease:
     name: str
     project: str
     version: str
-    opened: Callable[[], ReleaseSource]
-    kept: FactStore | None = None
+    open_source: Callable[[], ReleaseSource]
+    store: FactStore | None = None
     key: str = ""
     is_local: bool = field(default=True, kw_only=True)
     option: str = field(default="", kw_only=True)
@@ -53,13 +53,14 @@ class CheckedRelease:
     @functools.cached_property
     def source(self) -> ReleaseSource:
         """Its files."""
-        return self.opened()
+        return self.open_source()
 
     @functools.cached_property
     def _facts(self) -> dict[Target, Facts]:
+        """The facts of the targets that were looked up, in this run or an earlier one."""
         stored = None
-        if self.kept:
-            stored = self.kept.get("facts", self.key)
+        if self.store:
+            stored = self.store.get("facts", self.key)
         if stored is None:
             return {}
         return {
@@ -68,23 +69,27 @@ class CheckedRelease:
 
     @functools.cached_property
     def resolver(self) -> Resolver:
-        """Its modules, parsed as they are asked for."""
-        return self._own_resolver()
+        """Resolves names in its modules, which are parsed when they are needed."""
+        return self._new_resolver()
 
-    def rest(self) -> None:
-        """Let go of parsed modules, and of the list of files where that is stored."""
+    def forget_sources(self) -> None:
+        """Free the memory of parsed modules, and of the list of files if the cache has it.
+
+        Facts stay. Both are read again when they are needed.
+        """
+        # Deletes the values of cached properties; the next access computes them anew.
         resolver = self.__dict__.pop("resolver", None)
         if resolver:
             resolver.modules.forget()
-        if self.kept:
+        if self.store:
             self.__dict__.pop("source", None)
 
-    def recall(self) -> None:
-        """Read again what is stored of it, which another process has added to."""
+    def reload_facts(self) -> None:
+        """Read the facts from the cache again when needed: another process has added some."""
         self.__dict__.pop("_facts", None)
 
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
-        """Return those of some import packages that it holds.
+        """Return which of some import packages it contains.
 
         Args:
             packages: the packages.
@@ -94,28 +99,28 @@ class CheckedRelease:
             package for package in candidates if canonical(package) == self.project
         }
         if named_alike:
-            # What a distribution is named after, it holds.
+            # A distribution contains the package of its name; its files need not be listed.
             return frozenset(named_alike)
-        tops = {
+        contained = {
             path.partition("/")[0].partition(".")[0] for path in self.source.paths()
         }
-        return frozenset(candidates & tops)
+        return frozenset(candidates & contained)
 
     def learn(self, targets: Iterable[Target]) -> None:
-        """Look targets up, all that are not known yet.
+        """Look up those of some targets that are not known yet, and remember their facts.
 
         Args:
             targets: the targets.
         """
         missing = self.unknown(targets)
-        if missing and self.kept:
-            self._conclude(missing, self.kept)
+        if missing and self.store:
+            self._conclude(missing, self.store)
             return
         for target in missing:
             self._facts[target] = facts_of(self.resolver, target, brief=self.brief)
 
     def unknown(self, targets: Iterable[Target]) -> list[Target]:
-        """Return the targets that are not known yet.
+        """Return the targets that were not looked up yet, each once.
 
         Args:
             targets: the targets.
@@ -125,7 +130,7 @@ class CheckedRelease:
         ]
 
     def facts(self, target: Target) -> Facts:
-        """Return what a target is here.
+        """Return the facts of a target in this release, looked up at the first call.
 
         Args:
             target: the target.
@@ -163,7 +168,10 @@ class CheckedRelease:
         return "\n".join(filter(None, texts))
 
     def _quoted(self, path: str, first: int, last: int) -> str:
-        """Read the lines of a file, from 1 on: those of Python, fewer than of str.splitlines."""
+        r"""Read lines of a file, numbered from 1 as Python's parser does.
+
+        `str.splitlines` splits at more characters, such as `\f`.
+        """
         content = self.source.read(path) or b""
         text = (
             content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
@@ -180,7 +188,7 @@ class CheckedRelease:
         return self.state(target) == "present"
 
     def state(self, target: Target) -> str:
-        """Return whether a target is there: as its facts do, or that the release is unreadable.
+        """Return the state of a target: present, absent, undecidable, or unreadable.
 
         Args:
             target: the target.
@@ -191,28 +199,29 @@ class CheckedRelease:
             return "unreadable"
 
     def moves(self, lost: Sequence[_Lost]) -> list[MoveResult]:
-        """Find where targets went.
+        """Find where targets moved that this release lacks.
 
         Args:
-            lost: the targets, each with a release that has it, None where none is known.
+            lost: the targets, each with a release that has it; None where none is known.
 
         Returns:
-            What became of each.
+            What became of each, in the same order.
         """
         results: dict[_Lost, MoveResult] = {}
-        if self.kept:
-            results = self._recalled_moves(lost, self.kept)
+        if self.store:
+            results = self._cached_moves(lost, self.store)
         unknown = [question for question in lost if question not in results]
         for question, result in self._searched(unknown):
             results[question] = result
-            if self.kept:
+            if self.store:
                 data = (str(result.place or ""), result.likeness, result.words)
-                self.kept.put("moves", self._key_of_move(question), data)
+                self.store.put("moves", self._key_of_move(question), data)
         return [results[question] for question in lost]
 
-    def _recalled_moves(
+    def _cached_moves(
         self, lost: Iterable[_Lost], store: FactStore
     ) -> dict[_Lost, MoveResult]:
+        """Read from the cache what became of targets; those that it does not know are left out."""
         results = {}
         for question in lost:
             stored = store.get("moves", self._key_of_move(question))
@@ -228,13 +237,13 @@ class CheckedRelease:
         return f"{self.key} {old_key} {target}"
 
     def _searched(self, lost: Sequence[_Lost]) -> Iterator[tuple[_Lost, MoveResult]]:
-        """Search for targets, one release that has them after another."""
-        reach = None if self.is_local else REACH
+        """Search for targets; those that one old release has are searched for together."""
+        reach = None if self.is_local else REACH  # bytes that may be fetched
         for old in dict.fromkeys(old for _, old in lost):
-            resolver = self._own_resolver()
+            resolver = self._new_resolver()
             old_resolver = None
             if old:
-                old_resolver = old._own_resolver()  # noqa: SLF001 - of this class
+                old_resolver = old._new_resolver()  # noqa: SLF001 - of this class
             search = MoveSearch(resolver, old_resolver, reach)
             for target, release in lost:
                 if release is old:
@@ -243,15 +252,20 @@ class CheckedRelease:
             if old_resolver:
                 old_resolver.modules.forget()
 
-    def _own_resolver(self) -> Resolver:
-        parsed = self.kept.parsed if self.kept else None
+    def _new_resolver(self) -> Resolver:
+        """Return a resolver of its modules that shares no state with another but parsed files."""
+        parsed = self.store.parsed if self.store else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _conclude(self, targets: Sequence[Target], store: FactStore) -> None:
-        """Look targets up, and what held those that are gone; store what is known then."""
-        with store.ahead:
+        """Look targets up, and store all facts of this release in the cache.
+
+        For a target that is absent, its class or module is looked up too, as rules ask for it.
+        """
+        with store.fetching:
             missing = self._not_concluded(targets, store)
-            with store.turn:  # meanwhile, its neighbour may have been looked into
+            with store.resolving:
+                # Meanwhile, a release with the same files may have been looked into.
                 self._look_up(self._not_concluded(missing, store), store)
                 holders = [
                     target.holder
@@ -265,9 +279,9 @@ class CheckedRelease:
     def _not_concluded(
         self, targets: Iterable[Target], store: FactStore
     ) -> list[Target]:
-        """Recall what was concluded from the same files; return the other targets.
+        """Take over facts found in releases with the same files; return the other targets.
 
-        The files that the others are looked up in are fetched at once.
+        The files in which these have to be looked up are fetched, all together.
         """
         files = self.resolver.modules.files
         missing = []
@@ -282,10 +296,11 @@ class CheckedRelease:
         return missing
 
     def _look_up(self, missing: Iterable[Target], store: FactStore) -> None:
-        for _, of_module in groupby(
-            sorted(missing, key=str), lambda target: target.module
-        ):
-            # What it asks is asked for this module's targets.
+        """Resolve targets module by module, and remember their facts with the evidence for them."""
+        in_order = sorted(missing, key=str)
+        for _, of_module in groupby(in_order, lambda target: target.module):
+            # A resolver records what it asks of files. With one for each module, this is what the
+            # facts of the module's targets depend on, and not more.
             resolver = self.resolver.afresh()
             for target in of_module:
                 facts = facts_of(resolver, target, brief=store.brief)
@@ -295,7 +310,10 @@ class CheckedRelease:
 
 
 def _paths(target: Target) -> Iterator[str]:
-    """Name the files that the module of a target may be in, and those of the packages above."""
+    """Name the files that an import of a target may read.
+
+    For `a.b:f`, these are `a/__init__.py`, `a/b/__init__.py` and `a/b.py`.
+    """
     parts = target.module.split(".")
     for end in range(1, len(parts) + 1):
         yield "/".join([*parts[:end], "__init__.py"])

@@ -1,4 +1,4 @@
-"""Finds packages that a row changes while it requires nothing of their distribution."""
+"""Finds packages that a row changes without a requirement on their distribution."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -14,7 +14,7 @@ _ALIKE = 0.8
 
 
 class Unrequired(NamedTuple):
-    """A package that a row changes, and of whose distribution no requirement is.
+    """A package that a row changes without a requirement on its distribution.
 
     Args:
         package: The import package.
@@ -37,11 +37,11 @@ class Unrequired(NamedTuple):
 
 
 def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequired]:
-    """Find the packages that a row changes though nothing is required of their distribution.
+    """Find the packages that a row changes without a requirement on their distribution.
 
     Args:
         row: The row; a change that only waits for the import of a module changes nothing there.
-        coverage: Releases, which say what packages a distribution holds; None for none.
+        coverage: Releases, which tell the packages that a distribution contains; None for none.
 
     Yields:
         Each package once.
@@ -59,18 +59,18 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
 
 
 def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:
-    """Whether one of some distributions provides a package, as far as that is known here."""
+    """Whether one of some distributions provides a package, by name, a release, or installed."""
     if canonical(package) in projects:
         return True
     if coverage is not None:
         for release in coverage.releases:
-            if release.project in projects and package in coverage.covered(release):
+            if release.project in projects and package in coverage.packages_in(release):
                 return True
     return _distribution_here(package) in projects
 
 
 def _distribution_here(package: str) -> str:
-    """Return the name of the distribution that provides a package here; '' where none does."""
+    """Return the installed distribution that provides a package; '' where none does."""
     provider = ProviderSearch(canonical(package), None).distribution()
     if provider is None:
         return ""
@@ -78,7 +78,10 @@ def _distribution_here(package: str) -> str:
 
 
 def _slip(package: str, projects: list[str]) -> str:
-    """Return the distribution whose name is that of a package but for a slip; '' if none is."""
+    """Return the distribution whose name is a misspelled package name; '' if none is.
+
+    `vlm` and `vlml` are slips of `vllm`.
+    """
     likeness_by_name = {
         name: SequenceMatcher(None, canonical(package), name).ratio()
         for name in projects

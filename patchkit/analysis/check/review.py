@@ -1,4 +1,4 @@
-"""Compare releases with the reviewed sources, and write what was reviewed into a new lock."""
+"""Compares releases with the reviewed sources in a lock, and records new reviews in it."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from patchkit.errors import UpstreamError
 
 @dataclass(frozen=True)
 class Commands:
-    """Writes commands that have the options with which the check was called.
+    """Writes the commands that findings advise, with the options that the check was called with.
 
     Args:
         packs: The packs of `--patches`.
@@ -50,7 +50,7 @@ class Commands:
         return ""
 
     def accept(self, row: Row, release: CheckedRelease) -> str:
-        """Write the command that accepts the sources of a row's targets in a release.
+        """Write the command that records the sources of a row's targets in a release as reviewed.
 
         Args:
             row: The row.
@@ -62,10 +62,10 @@ class Commands:
         return self._command("lock", row, release.option)
 
     def accept_all(self, row: Row, release: CheckedRelease) -> str:
-        """Write the command that accepts the sources in all releases that were looked at.
+        """Write the command that records the sources in all checked releases as reviewed.
 
         Args:
-            row: The row, whose targets are accepted.
+            row: The row, whose targets are recorded.
             release: One of the releases.
 
         Returns:
@@ -90,7 +90,7 @@ class Commands:
 def of_reviews(
     row: Row, coverage: Coverage, lock: Lock, commands: Commands, row_place: Place
 ) -> Iterator[Finding]:
-    """Find targets whose source is none of those that were reviewed.
+    """Find targets whose source in a release was not reviewed.
 
     Args:
         row: The row with the targets; one that the lock does not name has no findings.
@@ -136,7 +136,7 @@ def of_reviews(
 def _releases_by_source(
     row: Row, coverage: Coverage
 ) -> dict[tuple[Target, str], list[CheckedRelease]]:
-    """Group releases by the fingerprint that each reviewed target of a row has in them."""
+    """Group releases by target and by the fingerprint of the target's source in them."""
     releases: dict[tuple[Target, str], list[CheckedRelease]] = {}
     for release in coverage.releases:
         for target in coverage.reviewed(row, release):
@@ -186,14 +186,14 @@ def of_bases(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding
 def _changed_bases(
     target: Target, before: CheckedRelease, after: CheckedRelease
 ) -> list[str]:
-    """Return the bases that differ between two releases, if the class itself does not."""
+    """Return the bases of a class that differ between two releases, if the class does not."""
     try:
         old = before.facts(target)
         new = after.facts(target)
     except UpstreamError:
         return []
     if old.fingerprint != new.fingerprint:
-        return []  # a finding of its own, upon which both are looked at
+        return []  # which is drift, and makes a person look at the bases too
     return [
         name for name, fingerprint in new.bases if (name, fingerprint) not in old.bases
     ]
@@ -219,23 +219,23 @@ def accept(
     coverage = Coverage(rows, releases)
     faults = learn_all(releases, coverage.targets, progress)
     readable = coverage.without(faults)
+    new_lock = lock
     for row in rows:
-        old_spans = lock.entries.get(row.name, {})
+        spans_before = lock.entries.get(row.name, {})
         targets = {change.place for change in row.patch.changes if change.is_reviewed}
-        new_spans = {}
+        spans_by_target = {}
         for target in sorted(targets, key=str):
-            in_releases = list(_spans(row, target, readable))
-            spans = _merged(
-                old_spans.get(str(target), ()), in_releases, readable.releases
-            )
+            old = spans_before.get(str(target), ())
+            new = list(_spans(row, target, readable))
+            spans = _merged(old, new, readable.releases)
             if spans:
-                new_spans[str(target)] = spans
-        lock = lock.with_patch(row.name, new_spans)
-    return lock, faults
+                spans_by_target[str(target)] = spans
+        new_lock = new_lock.with_patch(row.name, spans_by_target)
+    return new_lock, faults
 
 
 def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
-    """Yield a span for each run of releases in which a target has one source."""
+    """Yield a span for each run of successive releases in which a target has one source."""
 
     def source(release: CheckedRelease) -> tuple[str, str | None]:
         fingerprint = None
@@ -259,7 +259,13 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
 def _merged(
     old: Sequence[Span], new: Sequence[Span], releases: Sequence[CheckedRelease]
 ) -> list[Span]:
-    """Join new spans with old ones that reach beyond the releases that were looked at."""
+    """Join new spans with the old ones that are not wholly replaced by them.
+
+    Args:
+        old: the spans of a target in the lock.
+        new: its spans in the releases that are accepted now.
+        releases: those releases; old spans that reach beyond them stay.
+    """
     remaining = []
     for span in old:
         versions = [

@@ -1,6 +1,7 @@
-"""Run a second process that looks targets up in a share of many releases.
+"""Runs a second process that looks targets up in a share of many releases.
 
-Only one thread of a process runs Python at a time, and most of a first check is spent on parsing.
+Most of a first check is spent on parsing, and only one thread of a process runs Python at a time.
+So a second process on another core takes a share of the releases.
 """
 
 import json
@@ -21,16 +22,19 @@ from patchkit.errors import UpstreamError
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from {} import main; main()"
 _WORTHWHILE = 8
-"""How many releases have to be learnt before the other process is started, which takes 0.5 s."""
+"""How many unknown releases make it worthwhile to start the other process, which takes 0.5 s."""
 
 
 class SecondProcess(AbstractContextManager["SecondProcess"]):
-    """Has releases learnt by another process, from the last one on.
+    """Lets another process look targets up in releases, from the last release backwards.
 
-    This process begins with the first, and calls `wait_for` before each. The other process starts
-    once there are enough that are not known, if there is a core for it, and writes what it learns
-    to the cache. It reports no errors: what it has not learnt, for whatever reason, this process
-    learns itself.
+    This process goes forwards from the first, and calls `wait_for` before each. The other process
+    is started once there are enough unknown releases, if there is a core for it. It writes facts to
+    the cache, and reports no errors: what it did not find, for whatever reason, this process looks
+    up itself.
+
+    A thread of this process takes releases from the end of the list, sends them to the other
+    process, and waits for its answers.
 
     Args:
         releases: The releases; those that no other process can open are left to this one.
@@ -45,20 +49,21 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         self._releases = releases
         self._targets_of = targets_of
         self._numbers = {release: number for number, release in enumerate(releases)}
-        # Whoever removes a number, which is atomic, gets the release: this process or the thread.
+        # The numbers of the releases that nobody has taken. To remove one is atomic: it decides
+        # whether this process looks into the release, or the thread has it looked into.
         self._free = dict.fromkeys(range(len(releases)), True)
-        # For each release that the thread has got: whether it is done with it.
-        self._is_back = [threading.Event() for _ in releases]
+        # Set once the thread is done with a release that it has taken.
+        self._is_done = [threading.Event() for _ in releases]
         self._learnt: set[int] = set()
         self._notify: Callable[[str], None] = print
         self._process: subprocess.Popen[str] | None = None
-        self._is_broken_off = False
+        self._is_cancelled = False
         self._thread = threading.Thread(
             target=self._run, name="patchkit-second-process"
         )
 
     def __enter__(self) -> "SecondProcess":
-        """Begin to hand out releases."""
+        """Start the thread, which hands out releases."""
         self._thread.start()
         return self
 
@@ -70,7 +75,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
     ) -> None:
         """End the other process: at once after an error, else when it has written everything."""
         if kind:
-            self._is_broken_off = True
+            self._is_cancelled = True
             self._free.clear()
             if self._process:
                 self._process.kill()
@@ -78,46 +83,47 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
 
     @property
     def ahead(self) -> int:
-        """How many releases it has learnt that this process has not come to yet."""
+        """How many releases the other process is done with that this one has not come to yet."""
         return len(self._learnt)
 
     def wait_for(self, release: CheckedRelease) -> None:
-        """Wait until this process may look into a release: until the other one is done with it.
+        """Take a release for this process, or wait until the other one is done with it.
 
         Args:
             release: One of the releases.
 
         Raises:
-            CancelledError: The work was broken off meanwhile.
+            CancelledError: An error has ended the work meanwhile.
         """
         number = self._numbers[release]
-        if self._free.pop(number, False):
+        is_taken_here = self._free.pop(number, False)
+        if is_taken_here:
             return
-        self._is_back[number].wait()
+        self._is_done[number].wait()
         self._learnt.discard(number)
-        if self._is_broken_off:
+        if self._is_cancelled:
             raise CancelledError
 
     def _run(self) -> None:
-        """Hand out releases, and end the other process; this is what the thread does."""
-        is_done = False
+        """Hand out releases, and end the other process; the thread runs this."""
+        is_handed_out = False
         try:
-            # What goes wrong here goes wrong again in this process, which reports it.
+            # Other threads of this process meet the same error, and report it.
             with suppress(Exception):
                 if _has_core():
                     self._hand_out()
-                is_done = True
-            self._end(at_once=not is_done)
+                is_handed_out = True
+            self._end(at_once=not is_handed_out)
         finally:
-            for event in self._is_back:
+            for event in self._is_done:
                 event.set()
 
     def _hand_out(self) -> None:
-        """Request releases as long as there are free ones, and wait for the answers.
+        """Request releases from the other process while any are free, and wait for its answers.
 
-        The other process is started once there are enough releases, and then gets the first ones.
+        The first requests are collected until there are enough of them to start the process.
         """
-        # The requests that the other process has, or may get when it starts, by number.
+        # The requests without an answer, by number.
         pending: dict[int, Request] = {}
         while self._free:
             request = self._next()
@@ -131,35 +137,43 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             else:
                 self._give_back_all_but(IN_FLIGHT, pending)
                 self._start(list(pending.values()))
+            # From the start on, IN_FLIGHT requests are open, and each answer makes room for one.
             self._await_answer(pending)
         while self._process and pending:
             self._await_answer(pending)
 
     def _give_back_all_but(self, count: int, pending: dict[int, Request]) -> None:
-        """Leave all but the first pending releases to this process, which comes to them soonest."""
+        """Leave all but some pending releases to this process: those that it comes to soonest.
+
+        The first ones in `pending`, which are the last of all, stay for the other process.
+        """
         while len(pending) > count:
             number, _ = pending.popitem()
-            self._is_back[number].set()
+            self._is_done[number].set()
 
     def _next(self) -> Request | None:
-        """Take the last release that is free; None if there is nothing to learn of it."""
+        """Take the last free release, and make its request.
+
+        Returns:
+            None if other threads have taken all releases, or if this one needs no request.
+        """
         try:
             number, _ = self._free.popitem()
         except KeyError:
-            return None  # the other threads of this process were faster
+            return None
         request = None
         with suppress(UpstreamError):
             request = self._request(number)
         if request is None:
-            self._is_back[number].set()
+            self._is_done[number].set()
         return request
 
     def _request(self, number: int) -> Request | None:
-        """Make the request for a release; None if there is nothing that could be requested."""
+        """Make the request for a release; None if the other process cannot help with it."""
         checked = self._releases[number]
         on_index = checked.release
         if on_index is None or on_index.library.cache.directory is None:
-            return None  # no other process could open it, or give back what it learns
+            return None  # the other process could not open it, or not write its facts
         targets = [str(target) for target in checked.unknown(self._targets_of(checked))]
         if not targets:
             return None
@@ -171,7 +185,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """Start the other process with its first requests."""
         checked = self._releases[requests[0].number]
         assert checked.release
-        assert checked.kept
+        assert checked.store
         library = checked.release.library
         self._notify = library.notice
         cache = str(library.cache.directory)
@@ -184,9 +198,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             env={**os.environ, "PATCHKIT": "0"},
             start_new_session=True,  # Ctrl-C is for this process, which ends it
         )
-        if self._is_broken_off:  # before there was anything to kill
+        if self._is_cancelled:  # `__exit__` had no process to kill yet
             self._process.kill()
-        self._send(Task(cache, library.settings, library.offline, checked.kept.brief))
+        self._send(Task(cache, library.settings, library.offline, checked.store.brief))
         for request in requests:
             self._send(request)
 
@@ -195,19 +209,23 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         print(json.dumps(message), file=self._process.stdin, flush=True)
 
     def _await_answer(self, pending: dict[int, Request]) -> None:
-        """Wait until one of the pending releases is done; show notices that come meanwhile."""
+        """Wait until one of the pending releases is done; show notices that come meanwhile.
+
+        Raises:
+            ValueError: The process has ended, or writes something else.
+            KeyError: It answers what was not requested.
+        """
         assert self._process
         assert self._process.stdout
         lines = self._process.stdout
-        # '' if the process is gone: an error.
         answer = Answer(*json.loads(lines.readline()))
         while answer.number is None:
             self._notify(answer.notice)
             answer = Answer(*json.loads(lines.readline()))
-        del pending[answer.number]  # an error if it was not requested
-        self._releases[answer.number].recall()
+        del pending[answer.number]
+        self._releases[answer.number].reload_facts()
         self._learnt.add(answer.number)
-        self._is_back[answer.number].set()
+        self._is_done[answer.number].set()
 
     def _end(self, *, at_once: bool) -> None:
         """End the other process, if there is one: when it has written everything, or at once."""
@@ -219,7 +237,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
 
 
 def _has_core() -> bool:
-    """Whether another process would run at the same time, and not in turns with this one."""
+    """Whether this process may use more than one core, so that another one runs beside it."""
     affinity = getattr(os, "sched_getaffinity", None)
     if affinity:
         return len(affinity(0)) > 1

@@ -1,42 +1,41 @@
-"""Finds where targets are in releases that lack them, followed from release to release."""
+"""Finds where targets moved in releases that lack them, followed from release to release."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from math import ceil
 from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.learning import in_parallel, learn_all
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.moves.catalog import Catalog
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
-from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Add, Provide
 from patchkit.core.rows.target import Target
-from patchkit.errors import UpstreamError
 
 Expected = Callable[[CheckedRelease], Iterable[Target]]
 """Lists the targets that a release should have."""
 
 _MOVES = 4
 """How many moves of a target are followed one after another."""
-_NAMED = 8
-"""In how many releases what none has is looked for by name: it may have come and gone."""
+_SEARCHED_BY_NAME = 8
+"""In how many releases a target that none has is searched for: it may have come and gone."""
 
 
 class _Edge(NamedTuple):
-    """A release that lacks a target, next to one whose name for it is known."""
+    """A release that lacks a target, next to one in which its name is known.
 
-    target: Target  # as it was asked for
-    # Its name in the release that has it, and that release; as asked for and None if none has it.
-    origin: tuple[Target, CheckedRelease | None]
+    Of a target that no release has, the origin is the target itself, and None for the release.
+    """
+
+    target: Target  # the name that the caller has given
+    origin: tuple[Target, CheckedRelease | None]  # name and release next to the edge
     position: int  # the index of the release that lacks it
     direction: int  # in which it is followed from there: 1 to later releases, -1 to earlier ones
 
 
 class _Span(NamedTuple):
-    """What a search at an edge found, and for which releases that may hold."""
+    """What a search at an edge found, and in which releases it may hold."""
 
     edge: _Edge
     result: MoveResult
@@ -44,35 +43,36 @@ class _Span(NamedTuple):
 
 
 class Trails:
-    """Targets, all learnt, in the releases of one distribution that can be read.
+    """Follows moves of targets through the readable releases of one distribution.
 
-    A search goes on only where a release that lacks a target meets one that has it. Beyond, the
-    target that was found is looked up.
+    A search costs much. So it is only made in a release that lacks a target and whose neighbour has
+    it. In the releases beyond, the name that was found is looked up.
 
     Args:
-        releases: the releases, the oldest first.
+        releases: the releases, the oldest first; the targets were looked up in them.
         targets: the targets.
-        ways: the directions in which they are followed: 1 to later releases, -1 to earlier ones.
-        by_name: whether what no release has is looked for by its name.
+        directions: where they are followed: 1 to later releases, -1 to earlier ones.
+        by_name: whether a target that no release has is searched for by its name.
     """
 
     def __init__(
         self,
         releases: Sequence[CheckedRelease],
         targets: Iterable[Target],
-        ways: Sequence[int],
+        directions: Sequence[int],
         *,
         by_name: bool = False,
     ) -> None:
         self._releases = releases
-        self._directions = ways
+        self._directions = directions
         self._by_name = by_name
-        # What a target is called in the releases that have it, by their indexes.
+        # For each target, its name in the releases that have it, by the index of the release.
         self._names = {target: self._unmoved(target) for target in targets}
-        # What became of targets in releases that lack them, by their indexes.
+        # What became of a target in a release that lacks it, by the index of the release.
         self._results: dict[tuple[Target, int], MoveResult] = {}
 
     def _unmoved(self, target: Target) -> dict[int, Target]:
+        """Return the indexes of the releases that have a target, each with the unchanged name."""
         return {
             index: target
             for index, release in enumerate(self._releases)
@@ -80,7 +80,7 @@ class Trails:
         }
 
     def follow(self) -> None:
-        """Search, and go on from what was found."""
+        """Search for the targets; what is found may move again, and is followed in turn."""
         if self._by_name:
             self._search_by_name()
         for _ in range(_MOVES):
@@ -90,17 +90,17 @@ class Trails:
             self._confirm(list(self._searched(edges)))
 
     def _search_by_name(self) -> None:
-        """Look for what no release has; what is found may hold before and after that release."""
+        """Search for targets that no release has; what is found is followed in both directions."""
         searched: list[tuple[_Edge, MoveResult]] = []
         for edge, result in self._searched(self._unknown()):
             if result.place:
-                onwards = edge._replace(position=edge.position + 1, direction=1)
+                later = edge._replace(position=edge.position + 1, direction=1)
                 searched.append((edge, result))
-                searched.append((onwards, result))
+                searched.append((later, result))
         self._confirm(searched)
 
-    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
-        """Return what became of a target in a release; None where that was not asked.
+    def move_of(self, target: Target, release: CheckedRelease) -> MoveResult | None:
+        """Return what became of a target in a release that lacks it; None if that is unknown.
 
         Args:
             target: the target.
@@ -110,36 +110,35 @@ class Trails:
         return self._results.get((target, index))
 
     def _edges(self) -> Iterator[_Edge]:
-        """Yield each release that lacks a target and lies beside one that has it.
+        """Yield each release that lacks a target, and whose neighbour has it.
 
-        A release in which the target was searched for is left out.
+        A release in which the target was already searched for is left out.
         """
         for target, names in self._names.items():
             for index in sorted(names):
                 origin = (names[index], self._releases[index])
                 for direction in self._directions:
                     neighbour = index + direction
-                    if self._is_open(target, neighbour):
+                    if self._is_unsearched(target, neighbour):
                         yield _Edge(target, origin, neighbour, direction)
 
     def _unknown(self) -> Iterator[_Edge]:
-        """List what no release has: to look for in the newest, and in some before it.
+        """Yield where to search for targets that no release has: in the newest and some before it.
 
-        Modules are looked for in the newest alone.
+        Modules are searched for in the newest alone.
         """
         count = len(self._releases)
         newest = count - 1
-        spacing = ceil(count / _NAMED)
-        step = max(1, spacing)
+        step = max(1, ceil(count / _SEARCHED_BY_NAME))
         unknown = [target for target, names in self._names.items() if not names]
         for index in range(newest, -1, -step):
             for target in unknown:
-                is_looked_for = target.qualname or index == newest
-                if is_looked_for and self._is_open(target, index):
-                    yield _Edge(target, (target, None), index, -1)
+                is_searched_for = target.qualname or index == newest
+                if is_searched_for and self._is_unsearched(target, index):
+                    yield _Edge(target, (target, None), index, direction=-1)
 
-    def _is_open(self, target: Target, index: int) -> bool:
-        """Whether a release lacks a target, and nothing is known yet of where it went."""
+    def _is_unsearched(self, target: Target, index: int) -> bool:
+        """Whether a release lacks a target, and it is not known what became of it there."""
         if not 0 <= index < len(self._releases):
             return False
         if (target, index) in self._results:
@@ -148,38 +147,44 @@ class Trails:
         return release.state(target) == "absent"
 
     def _searched(self, edges: Iterable[_Edge]) -> Iterator[tuple[_Edge, MoveResult]]:
-        """Search at each edge, in several releases at a time; one that cannot be read has none."""
-        placed = ((self._releases[edge.position], edge) for edge in edges)
-        by_release = grouped(placed)
+        """Search at each edge, in several releases at a time.
+
+        Yields:
+            Each edge with what was found; those in releases that cannot be read are left out.
+        """
+        edges_by_release = grouped(
+            (self._releases[edge.position], edge) for edge in edges
+        )
 
         def search(release: CheckedRelease) -> list[MoveResult]:
-            origins = [edge.origin for edge in by_release[release]]
+            origins = [edge.origin for edge in edges_by_release[release]]
             return release.moves(origins)
 
-        releases = list(by_release)
-        results = in_parallel(releases, search)
-        for release, edges_there in by_release.items():
+        results = in_parallel(list(edges_by_release), search)
+        for release, edges_in_release in edges_by_release.items():
             moves = results[release.name]
-            if isinstance(moves, list):
-                yield from zip(edges_there, moves, strict=True)
+            if isinstance(moves, list):  # else an error
+                yield from zip(edges_in_release, moves, strict=True)
 
     def _confirm(self, searched: Sequence[tuple[_Edge, MoveResult]]) -> None:
-        """Take over what was found for the releases from each edge on, as far as it holds."""
+        """Record what was found for the release at each edge and for those beyond that agree.
+
+        The new names are looked up in all these releases first, in parallel.
+        """
         spans = []
         for edge, result in searched:
             indexes = list(self._beyond(edge))
             spans.append(_Span(edge, result, indexes))
-        destinations: dict[CheckedRelease, set[Target]] = {}
+        new_names: dict[CheckedRelease, set[Target]] = {}
         for span in spans:
-            destination = span.result.place
-            if not destination:
+            new_name = span.result.place
+            if not new_name:
                 continue
             for index in span.indexes:
                 release = self._releases[index]
-                targets = destinations.setdefault(release, set())
-                targets.add(destination)
-        asked_for = [release for release in self._releases if release in destinations]
-        faults = learn_all(asked_for, destinations.__getitem__)
+                new_names.setdefault(release, set()).add(new_name)
+        releases = [release for release in self._releases if release in new_names]
+        faults = learn_all(releases, new_names.__getitem__)
         for span in spans:
             for index in span.indexes:
                 if not self._holds(span, index, faults):
@@ -190,7 +195,10 @@ class Trails:
                     self._names[target][index] = span.result.place
 
     def _holds(self, span: _Span, index: int, faults: Collection[str]) -> bool:
-        """Whether a result holds in a release, and says more than what is known there."""
+        """Whether a result is true in a release too, and says more than what is known there.
+
+        A place says more than the finding that there is none.
+        """
         earlier = self._results.get((span.edge.target, index))
         destination = span.result.place
         if destination is None:
@@ -201,19 +209,22 @@ class Trails:
         return release.name not in faults and release.has(destination)
 
     def _beyond(self, edge: _Edge) -> Iterator[int]:
-        """List the releases from an edge on that lack the target, as far as none knows its name."""
+        """Yield the indexes of releases from an edge on, up to the first that has the target.
+
+        A release in which the new name of the target is known ends them too.
+        """
         index = edge.position
         while True:
             result = self._results.get((edge.target, index))
-            is_gone = result is not None and result.place is None
-            if not is_gone and not self._is_open(edge.target, index):
+            was_not_found = result is not None and result.place is None
+            if not was_not_found and not self._is_unsearched(edge.target, index):
                 return
             yield index
             index += edge.direction
 
 
 class Moves:
-    """The targets that releases lack of those that they should have, all looked for together.
+    """Tells where targets moved that releases should have but lack; all are searched for at once.
 
     Args:
         releases: the releases, of each distribution the oldest first.
@@ -227,17 +238,17 @@ class Moves:
             for project, of_project in self._projects.items()
         }
 
-    def told(self, target: Target, release: CheckedRelease) -> MoveResult | None:
-        """Return where a target went that a release lacks; None where nothing is known.
+    def move_of(self, target: Target, release: CheckedRelease) -> MoveResult | None:
+        """Return where a target moved that a release lacks; None where nothing is known.
 
         Args:
             target: the target.
             release: the release.
         """
-        return self._trails[release.project].told(target, release)
+        return self._trails[release.project].move_of(target, release)
 
     def words(self, target: Target, release: CheckedRelease) -> str:
-        """Return where a target went that a release lacks, or since when it is there.
+        """Say where a target moved that a release lacks, or in which later release it appears.
 
         Args:
             target: the target.
@@ -250,27 +261,27 @@ class Moves:
         first = _first_with(target, of_project)
         if first and of_project.index(first) > of_project.index(release):
             return f"; it first appears in {first.name}"
-        move = self.told(target, release)
+        move = self.move_of(target, release)
         if move and move.words:
             return f"; {move.words}"
         return ""
 
     def fix(self, fix: str, target: Target, release: CheckedRelease) -> str:
-        """Return what to do about a target that a release lacks.
+        """Say what to do about a target that a release lacks.
 
         Args:
-            fix: what to do if the name is right.
+            fix: what to do if its name is spelled right.
             target: the target.
             release: the release.
 
         Returns:
-            The fix; if no release has the target, so that its name may be a typo, the names that
-            may be meant come first.
+            The fix. If no release has the target, its name may be misspelled: similar names come
+            first.
         """
         of_project = self._projects[release.project]
         if self.words(target, release) or _first_with(target, of_project):
             return fix
-        question = meant(target, release).removeprefix("; ")
+        question = did_you_mean(target, release).removeprefix("; ")
         if not question:
             return fix
         return f"{question} Otherwise, {fix}"
@@ -279,14 +290,15 @@ class Moves:
 def _first_with(
     target: Target, releases: Iterable[CheckedRelease]
 ) -> CheckedRelease | None:
+    """Return the first of some releases that has a target."""
     for release in releases:
         if release.has(target):
             return release
     return None
 
 
-def places_of(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
-    """Yield what rows change in a release, and so expect there.
+def changed_targets(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
+    """Yield the targets that rows change in a release and that have to be there.
 
     Args:
         coverage: the rows, and which releases they are for.
@@ -299,7 +311,7 @@ def places_of(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:
 
 
 def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
-    """Follow what any of the releases lacks to later ones, or else by name."""
+    """Follow the targets that any of the releases lacks, forwards from those that have them."""
     missing: set[Target] = set()
     for release in releases:
         missing.update(
@@ -307,84 +319,6 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
         )
     learn_all(releases, lambda _: missing)
     targets = sorted(missing, key=str)
-    trails = Trails(releases, targets, ways=(1,), by_name=True)
+    trails = Trails(releases, targets, directions=(1,), by_name=True)
     trails.follow()
     return trails
-
-
-def meant(target: Target, release: CheckedRelease) -> str:
-    """Ask whether a target was meant that is like one that a release lacks.
-
-    Args:
-        target: the target that it lacks.
-        release: the release.
-
-    Returns:
-        The end of a sentence, which begins with a semicolon; '' where nothing is like it.
-    """
-    store = release.kept
-    key = f"{release.key} {target}"
-    names: list[str] | None = None
-    if store:
-        names = store.get("near", key)
-    if names is None:
-        try:
-            names = [str(similar) for similar in _similar(target, release)]
-        except UpstreamError:
-            return ""
-        if store:
-            store.put("near", key, names)
-    if not names:
-        return ""
-    alternatives = " or ".join(names)
-    return f"; did you mean {alternatives}?"
-
-
-def _similar(target: Target, release: CheckedRelease) -> list[Target]:
-    """Find targets of the same module, or of others, whose names are like that of a target."""
-    modules = release.resolver.modules
-    if modules.get(target.module) is None:
-        return _in_other_modules(target, release)
-    if not target.qualname:
-        return []
-    definitions = Catalog(modules).module(target.module)
-    if definitions is None:
-        return []
-    names = definitions.names | definitions.tops
-    matches = get_close_matches(target.qualname, sorted(names), n=2)
-    return [Target(target.module, name) for name in matches]
-
-
-def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
-    """Read `up.mod.f`, which is no module, as `up.mod:f`; else look for modules named alike."""
-    if not target.qualname:
-        for candidate in splits(target.module):
-            if release.has(candidate):
-                return [candidate]
-    names = []
-    for path in release.source.paths():
-        if path.endswith(".py"):
-            name = module_name(path)
-            names.append(name)
-    matches = get_close_matches(target.module, names, cutoff=0.8)
-    candidates = [Target(name, target.qualname) for name in matches]
-    resolve = release.resolver.resolve
-    present = []
-    for candidate in candidates:
-        resolved = resolve(candidate)
-        if resolved.state == "present":
-            present.append(candidate)
-    return present
-
-
-def splits(dotted: str) -> Iterator[Target]:
-    """Yield what `up.mod.f` may be the dotted name of, the longest module first.
-
-    Args:
-        dotted: the dotted name.
-    """
-    parts = dotted.split(".")
-    for end in range(len(parts) - 1, 0, -1):
-        module = ".".join(parts[:end])
-        qualname = ".".join(parts[end:])
-        yield Target(module, qualname)

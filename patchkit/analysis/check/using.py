@@ -1,4 +1,4 @@
-"""Compare what packages and bodies use with releases: what is gone, which calls are refused."""
+"""Compares what packages and bodies use with releases: which names are gone, which calls fail."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +22,15 @@ from patchkit.core.rows.target import Target
 _CALLED_AS_DEFINED = frozenset(
     {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
 )
-_HOLDERS = frozenset({Kind.MODULE, Kind.CLASS})
-"""Kinds whose attributes are those that their source gives them."""
+_NAMESPACES = frozenset({Kind.MODULE, Kind.CLASS})
+"""Kinds whose attributes can be read from their source."""
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
 _FOLLOW = (
     "use its replacement; to support both, guard the use with try or a version check"
 )
 _GUARDED = "no action needed, the use is guarded"
 _Refusals = dict[tuple[object, ...], Fault | None]
+"""Why calls are refused, or None if they are not, by what decides it; a cache."""
 
 
 class Misfit(NamedTuple):
@@ -51,8 +52,8 @@ def misfits(
 ) -> dict[str, list[Misfit]]:
     """List which uses do not fit releases.
 
-    A use below a test, a call and an override may be meant for none of the releases rather than for
-    those from which it differs. They are left out if no release has what they need.
+    A guarded use, a call or an override that fits none of several releases is likely meant for
+    others, which are not checked. It is left out.
 
     Args:
         uses: What a package or a body uses.
@@ -85,26 +86,37 @@ def _is_deliberate(
     counts: Mapping[tuple[codes.Code, Target], int],
     releases: Sequence[CheckedRelease],
 ) -> bool:
-    """Whether none of several releases has what a use needs, and the use allows for that."""
+    """Whether a use fits none of several releases, and so is likely meant for other ones.
+
+    Args:
+        misfit: A use that does not fit one release.
+        counts: In how many releases a target is a misfit, by the code of the fault and the target.
+        releases: The releases.
+    """
     code = misfit.fault.code
     if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
         return False
-    judged = releases
+    comparable = releases
     if code is not codes.GUARDED_GONE:
-        judged = [release for release in releases if release.has(misfit.target)]
-    return len(judged) > 1 and counts[code, misfit.target] >= len(judged)
+        # A call or an override can only be refused where its target is there.
+        comparable = [release for release in releases if release.has(misfit.target)]
+    return len(comparable) > 1 and counts[code, misfit.target] >= len(comparable)
 
 
 def _misfits(
     uses: Sequence[Use], release: CheckedRelease, refusals: _Refusals
 ) -> list[Misfit]:
-    """List what does not fit one release; of a holder that is gone, only the holder."""
+    """List what does not fit one release.
+
+    If a module or class is gone, it alone is listed, and not what is used of it as well.
+    """
     refused: dict[tuple[Target, str], Misfit] = {}
     uses_of_gone: dict[Target, list[Use]] = {}
     for use in uses:
         facts = release.facts(use.target)
+        # A method that overrides nothing is no misfit: it is simply new.
         if facts.state == "absent" and use.how != "override":
-            if not _is_of_value(use.target, release):
+            if not _is_attribute_of_value(use.target, release):
                 uses_of_gone.setdefault(use.target, []).append(use)
             continue
         fault = _known_refusal(use, facts, refusals)
@@ -120,41 +132,48 @@ def _misfits(
     return [*gone, *refused.values()]
 
 
-def _is_of_value(target: Target, release: CheckedRelease) -> bool:
-    """Whether a target is an attribute of a value, which other code may have replaced meanwhile."""
+def _is_attribute_of_value(target: Target, release: CheckedRelease) -> bool:
+    """Whether a target is an attribute of a value, such as `a:CONFIG.name`.
+
+    The source does not tell the attributes of a value for certain: other code may set them.
+    """
     if not target.qualname:
         return False
     holder = release.facts(target.holder)
-    return holder.is_present and holder.kind not in _HOLDERS
+    return holder.is_present and holder.kind not in _NAMESPACES
 
 
 def _holders(target: Target) -> Iterator[Target]:
-    """Yield what holds a target, from the innermost to the module."""
-    while target.qualname:
-        target = target.holder
-        yield target
+    """Yield the classes around a target and its module: `a:C` and `a` for `a:C.f`."""
+    holder = target
+    while holder.qualname:
+        holder = holder.holder
+        yield holder
 
 
 def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfit:
-    """Make a misfit of a name that is gone; the use with the gravest consequence comes first."""
+    """Make the misfit of a name that is gone; its gravest use comes first, and decides the code.
+
+    Gravest is a use that fails at import, then one that fails later, then one that is guarded.
+    """
     by_gravity = sorted(uses, key=lambda use: (use.guarded, not use.at_import))
     gravest = by_gravity[0]
+    fix = _FOLLOW
     if gravest.guarded:
         code = codes.GUARDED_GONE
+        fix = _GUARDED
     elif gravest.at_import:
         code = codes.USE_GONE_AT_IMPORT
     else:
         code = codes.USE_GONE
-    fix = _FOLLOW
-    if code is codes.GUARDED_GONE:
-        fix = _GUARDED
     fault = Fault(code, release.facts(target).reason, fix)
     return Misfit(fault, target, by_gravity)
 
 
 def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
-    """Return the refusal of a use, worked out once for all releases that have the same facts."""
-    # Ids are unique, as both objects live as long as the check; releases share equal signatures.
+    """Return why a use is refused, computed once for all releases with the same signature."""
+    # Releases share one object for equal signatures. Its id, which is cheaper to compare, is unique
+    # as long as the object lives, and that is until the check ends.
     is_certain = facts.is_present and facts.is_sure
     key = (id(use), id(facts.signature), facts.kind, is_certain)
     if key not in refusals:
@@ -163,7 +182,7 @@ def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
 
 
 def _refusal(use: Use, facts: Facts) -> Fault | None:
-    """Return why a release refuses a call or an override; None if it is not known to."""
+    """Return why a release refuses a call or an override; None if it does not for certain."""
     is_certain = facts.is_present and facts.is_sure
     if use.guarded or not is_certain or not facts.signature:
         return None
@@ -190,7 +209,16 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
 def _signature_for_callers(
     use: Use, facts: Facts, signature: Signature
 ) -> Signature | None:
-    """Return what callers pass; None if it depends on what a method is reached through."""
+    """Return the signature of a target as its callers see it: of a method, without `self`.
+
+    Args:
+        use: The use, a call or an override.
+        facts: What the release says of the target.
+        signature: The signature in the target's definition.
+
+    Returns:
+        None if it depends on whether a method is called on an instance, which is not known.
+    """
     is_override = use.how == "override"
     is_bound = is_override or (use.call is not None and use.call.bound)
     if facts.kind in _METHODS:
@@ -211,7 +239,7 @@ def _refused(theirs: Signature, call: Call) -> str | None:
     positional = [None] * call.places
     named = dict.fromkeys(call.names)
     try:
-        if call.more:
+        if call.more:  # `*args` may pass whatever is missing
             theirs.bind_partial(*positional, **named)
         else:
             theirs.bind(*positional, **named)
@@ -223,7 +251,7 @@ def _refused(theirs: Signature, call: Call) -> str | None:
 def finding_of(
     patch: str, misfit: Misfit, release: CheckedRelease, moves: Moves
 ) -> Finding:
-    """Make a finding of a misfit, with where the name went if it is gone.
+    """Make the finding of a misfit; of a name that is gone, with where it moved.
 
     Args:
         patch: The name of the patch or the package.
@@ -250,7 +278,7 @@ def finding_of(
 
 
 class RowUses:
-    """What the bodies of rows use of the releases that the rows are for.
+    """Compares what the bodies of rows use with the releases that the rows are for.
 
     Args:
         coverage: The rows and the releases.
@@ -263,28 +291,30 @@ class RowUses:
         self._added_names: dict[str, tuple[str, ...]] = {}
 
     def inside(self, row: Row, release: CheckedRelease) -> list[Use]:
-        """Return what the body of a row uses of a release, directly or through its helpers.
+        """Return what the body of a row uses of a release, directly or through modules it imports.
 
         Args:
             row: The row.
-            release: The release; uses of packages that it does not hold are left out.
+            release: The release; uses of packages that it does not contain are left out.
         """
-        packages = self._coverage.covered(release)
+        packages = self._coverage.packages_in(release)
         return [use for use in self._bodies.of(row) if _package_of(use) in packages]
 
     def targets(self, release: CheckedRelease) -> Iterator[Target]:
-        """Yield what the bodies of all rows use that are looked into in a release.
+        """Yield what bodies use of a release, for all rows that are checked there.
 
         Args:
             release: The release.
         """
         for row in self._coverage.rows:
-            if self._coverage.tried(row, release):
+            if self._coverage.to_check(row, release):
                 for use in self.inside(row, release):
                     yield use.target
 
-    def read(self, release: CheckedRelease) -> Iterator[Target]:
-        """Yield what the bodies use of a release in the range of their row, and so need there.
+    def required(self, release: CheckedRelease) -> Iterator[Target]:
+        """Yield what bodies need of a release, for all rows whose range has it.
+
+        An overridden method is not needed: without it, the override is simply a new method.
 
         Args:
             release: The release.
@@ -298,7 +328,7 @@ class RowUses:
     def misfits(
         self, row: Row, releases: Sequence[CheckedRelease]
     ) -> dict[str, list[Misfit]]:
-        """List which uses of a row's body do not fit releases; names that rows add fit.
+        """List which uses of a row's body do not fit releases; names that rows add do fit.
 
         Args:
             row: The row.
@@ -307,7 +337,7 @@ class RowUses:
         Returns:
             The misfits by the name of the release.
         """
-        candidates: dict[str, list[Misfit]] = {}
+        candidates: dict[str, list[Misfit]] = {}  # by the name of the release
         for project in dict.fromkeys(release.project for release in releases):
             of_project = [release for release in releases if release.project == project]
             candidates |= misfits(self.inside(row, of_project[0]), of_project)
@@ -322,7 +352,7 @@ class RowUses:
         return reported
 
     def _added_by_rows(self, release: CheckedRelease) -> tuple[str, ...]:
-        """Return the dotted names that rows themselves add to a release."""
+        """Return the dotted names that rows add to a release, as `_dotted` writes them."""
         if release.name not in self._added_names:
             names: list[str] = []
             for row in self._coverage.rows:
@@ -340,5 +370,5 @@ def _package_of(use: Use) -> str:
 
 
 def _dotted(target: Target) -> str:
-    """Return a target with a dot after each part, so that a prefix is a holder or the target."""
+    """Return `a.C.f.` for `a:C.f`, so that only its parents and itself are prefixes of it."""
     return f"{target}.".replace(":", ".")

@@ -1,4 +1,4 @@
-"""Groups processes by their engine, and names them in messages."""
+"""Groups processes by the engine that they belong to, and labels them for messages."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,10 +6,10 @@ from patchkit.analysis.status.process_status import ProcessStatus
 
 
 def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStatus]]:
-    """Group processes by engine: the tree of one main process, and what has lost it.
+    """Group processes by engine: each main process, with all processes that descend from it.
 
-    There may be several runs. A process without a main process belongs to the latest one that
-    started before it.
+    A process whose main process is not known belongs to the latest one that started before it, as
+    the journals may be of several runs.
 
     Args:
         processes: The processes, in any order.
@@ -34,13 +34,13 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
 
 
 def label_of(process: ProcessStatus) -> str:
-    """Name a process by its rank, pid and host.
+    """Label a process by its rank, pid and host.
 
     Args:
         process: The process.
 
     Returns:
-        The name, for messages.
+        The label, such as `rank 0, pid 4711 on node-1`; without a rank if it has none.
     """
     address = f"pid {process.pid} on {process.host}"
     if process.rank is None:

@@ -1,17 +1,17 @@
-"""Reads one line of a journal; a value that has not the expected type counts as missing."""
+"""Reads one line of a journal; a value of another type than expected counts as missing."""
 
 import json
 from typing import Any
 
 _FAR_FUTURE = 1e11
-"""Seconds since the epoch that no clock shows in this age."""
+"""Seconds since the epoch; a later time is an error, and would overflow a date."""
 
 
 class JournalEntry(dict[str, Any]):
-    """One line of a journal; a value that has not the expected type counts as missing."""
+    """One line of a journal; a value of another type than expected counts as missing."""
 
     def text(self, key: str) -> str:
-        """Return a text; '' where there is none under a key.
+        """Return the string of a key; '' if it has none.
 
         Args:
             key: The key.
@@ -22,7 +22,7 @@ class JournalEntry(dict[str, Any]):
         return ""
 
     def integer(self, key: str) -> int | None:
-        """Return an integer; None where there is none under a key.
+        """Return the integer of a key; None if it has none.
 
         Args:
             key: The key.
@@ -33,7 +33,7 @@ class JournalEntry(dict[str, Any]):
         return None
 
     def is_true(self, key: str) -> bool:
-        """Whether True stands under a key.
+        """Whether the value of a key is True.
 
         Args:
             key: The key.
@@ -41,7 +41,7 @@ class JournalEntry(dict[str, Any]):
         return self.get(key) is True
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the texts in a list; none where there is no list under a key.
+        """Return the strings in the list of a key; () if it has no list.
 
         Args:
             key: The key.
@@ -52,7 +52,7 @@ class JournalEntry(dict[str, Any]):
         return tuple(text for text in value if isinstance(text, str))
 
     def mapping(self, key: str) -> "JournalEntry":
-        """Return a mapping, read as an entry is; an empty one where there is none under a key.
+        """Return the mapping of a key as an entry; an empty one if it has no mapping.
 
         Args:
             key: The key.
@@ -63,7 +63,7 @@ class JournalEntry(dict[str, Any]):
         return JournalEntry()
 
     def text_by_name(self, key: str) -> dict[str, str]:
-        """Return a mapping of texts.
+        """Return the mapping of a key with its values as strings.
 
         Args:
             key: The key.
@@ -72,7 +72,7 @@ class JournalEntry(dict[str, Any]):
         return {name: mapping.text(name) for name in mapping}
 
     def texts_by_name(self, key: str) -> dict[str, tuple[str, ...]]:
-        """Return a mapping of lists of texts.
+        """Return the mapping of a key with its values as lists of strings.
 
         Args:
             key: The key.
@@ -82,7 +82,7 @@ class JournalEntry(dict[str, Any]):
 
     @property
     def time(self) -> float:
-        """When it was written, in seconds since the epoch; 0 where that is not known."""
+        """When the entry was written, in seconds since the epoch; 0 if that is not known."""
         seconds = self.get("time")
         # The comparison is false for NaN, too.
         if isinstance(seconds, (int, float)) and abs(seconds) < _FAR_FUTURE:
@@ -97,7 +97,7 @@ def parse_line(line: bytes) -> JournalEntry | None:
         line: The line, which may be torn.
 
     Returns:
-        The entry; None where the line is none.
+        The entry; None if the line is not a JSON object.
     """
     if not line.startswith(b"{"):
         return None

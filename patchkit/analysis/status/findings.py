@@ -11,7 +11,7 @@ from patchkit.core.record import grouped
 NodeFacts = Mapping[str, Any]
 """What `node.look` returns for one node."""
 Difference = tuple[str, ProcessStatus | None]
-"""How processes differ, for people, and the process that differs if it is a single one."""
+"""A message about processes that differ, and the process if a single one differs."""
 
 _ROLES = ("main", "engine-core", "worker")
 _NOT_APPLIED = {"skipped", "failed"}
@@ -24,8 +24,8 @@ class ProcessFinding(NamedTuple):
     Args:
         kind: failed, overwritten, unsure, kept, unreviewed, not-reached, unknown,
             no-process, misplaced, disagreement, unreadable, no-answer or empty.
-        message: What is wrong, for people.
-        process: The process that it is about; None if it is about several or none.
+        message: What is wrong.
+        process: The process with the problem; None for several or none.
     """
 
     kind: str
@@ -52,17 +52,18 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
 def wrong_roles(
     processes: Iterable[ProcessStatus], now: float
 ) -> Iterator[ProcessFinding]:
-    """Yield the patches whose targets are used where the patches are not.
+    """Yield the patches whose targets are used in processes of other roles than the patches'.
 
     Args:
         processes: The processes of a picture.
-        now: The time of the look, in seconds since the epoch.
+        now: The time of the picture, in seconds since the epoch.
     """
     for patch in misplaced(processes, now):
         yield ProcessFinding("misplaced", patch.message)
 
 
 def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    """Yield a finding if patchkit was not armed in a process, or its journal has another format."""
     if not process.is_reached and not process.is_starting:
         yield ProcessFinding("not-reached", process.reason, process)
     if process.format != FORMAT:
@@ -72,7 +73,8 @@ def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    # A digest shows that the process makes an engine or joins one, so it is no unknown one.
+    """Yield a finding if a process has no known role, or runs other code in place of targets."""
+    # A process with a digest belongs to an engine, so its role is known.
     if process.unknown and not process.digests:
         message = (
             f"unrecognized process: {process.unknown} has vLLM loaded; register it under the "
@@ -80,18 +82,18 @@ def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
         )
         yield ProcessFinding("unknown", message, process)
     for name, reason in process.left_without.items():
-        message = f"{name}: {reason}"
-        yield ProcessFinding("no-process", message, process)
+        yield ProcessFinding("no-process", f"{name}: {reason}", process)
 
 
 def _failures(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    """Yield the failed patches of a process; inherited failures are its parent's findings."""
     for patch in process.patches.values():
         if patch.status == "failed" and not patch.inherited:
-            message = f"{patch.name}: {patch.reason}"
-            yield ProcessFinding("failed", message, process)
+            yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
 
 
 def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    """Yield the applied patches whose targets other code has overwritten, or perhaps has."""
     for patch in process.patches.values():
         if patch.status != "applied":
             continue
@@ -105,6 +107,7 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    """Yield the patches whose code still runs in a forked process of another role."""
     for patch in process.patches.values():
         if patch.kept:
             shown = ", ".join(patch.kept[:_SHOWN_AT_MOST])
@@ -119,6 +122,7 @@ def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
+    """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
         if not patch.is_finding or patch.inherited or process.is_copy:
             continue
@@ -138,11 +142,9 @@ def obstacles(nodes: Iterable[NodeFacts]) -> Iterator[ProcessFinding]:
     for node in nodes:
         host = node["host"]
         if node.get("error"):
-            message = f"node {host}: {node['error']}"
-            yield ProcessFinding("no-answer", message)
+            yield ProcessFinding("no-answer", f"node {host}: {node['error']}")
         for name, reason in node.get("unreadable", {}).items():
-            message = f"node {host}: {name}: {reason}"
-            yield ProcessFinding("unreadable", message)
+            yield ProcessFinding("unreadable", f"node {host}: {name}: {reason}")
 
 
 def agreement(
@@ -151,7 +153,7 @@ def agreement(
     """Return by role whether all processes of each engine have the same patches.
 
     Args:
-        processes: The processes whose roles are listed; vLLM's own roles come first.
+        processes: The processes, whose roles are the keys, in patchkit's own order.
         broken: The roles in which `disagreements` found a difference.
     """
     roles = _roles_of(processes)
@@ -166,7 +168,7 @@ def disagreements(
     """Yield every difference between processes that have the same role in one engine.
 
     Args:
-        processes: The processes to compare; copies and starting ones have nothing to say yet.
+        processes: The processes; forked copies and starting processes are not compared.
 
     Yields:
         The role, and the finding.
@@ -185,6 +187,7 @@ def disagreements(
 
 
 def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
+    """Return the roles that some processes have."""
     roles: set[str] = set()
     for process in processes:
         roles.update(process.roles)
@@ -192,7 +195,10 @@ def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
 
 
 def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
-    """Yield how processes of one role differ; what they reported themselves comes first."""
+    """Yield how processes of one role in one engine differ.
+
+    Their journals are compared only if no process has reported a difference itself.
+    """
     reporters = [process for process in peers if role in process.disagreements]
     for process in reporters:
         yield process.disagreements[role], process
@@ -209,13 +215,15 @@ def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Differen
 def _differences_by_digest(
     role: str, peers: Sequence[ProcessStatus]
 ) -> Iterator[Difference]:
+    """Yield a message if the processes of a role have different digests of their patches."""
     pairs = (
         (process.digests[role], process) for process in peers if role in process.digests
     )
-    holders = grouped(pairs)
-    if len(holders) > 1:
+    processes_by_value = grouped(pairs)
+    if len(processes_by_value) > 1:
         texts = [
-            f"{digest} in {_labels(processes)}" for digest, processes in holders.items()
+            f"{digest} in {_labels(processes)}"
+            for digest, processes in processes_by_value.items()
         ]
         shown = "; ".join(texts)
         yield f"different digests: {shown}", None
@@ -224,32 +232,31 @@ def _differences_by_digest(
 def _differences_by_patch(
     role: str, peers: Sequence[ProcessStatus]
 ) -> Iterator[Difference]:
+    """Yield the patches of a role that are applied in some processes, and not in others."""
     for name in _patch_names(peers):
         owners = [process for process in peers if name in process.patches]
         if not owners[0].patches[name].is_for(role):
             continue
-        having: list[ProcessStatus] = []
-        lacking: list[ProcessStatus] = []
+        applied_in: list[ProcessStatus] = []
+        missing_in: list[ProcessStatus] = []
         for process in owners:
             patch = process.patches[name]
             status, _ = process.stand(patch)
             if patch.status == "applied":
-                having.append(process)
+                applied_in.append(process)
             elif status in _NOT_APPLIED:
-                lacking.append(process)
-        if having and lacking:
-            message = (
-                f"{name} is applied in {_labels(having)}, not in {_labels(lacking)}"
-            )
+                missing_in.append(process)
+        if applied_in and missing_in:
+            message = f"{name} is applied in {_labels(applied_in)}, not in {_labels(missing_in)}"
             yield message, None
 
 
 def _differences_by_body(
     role: str, peers: Sequence[ProcessStatus]
 ) -> Iterator[Difference]:
-    """Yield the bodies of which processes have loaded different texts.
+    """Yield the patches of a role whose bodies differed when processes loaded them.
 
-    Digests hash the files when a role is entered, which may be after a body was loaded.
+    Digests do not show that: they hash the file when a role is entered, which may be later.
     """
     for name in _patch_names(peers):
         pairs = []
@@ -259,13 +266,14 @@ def _differences_by_body(
                 continue
             if patch.body is not None:
                 pairs.append((patch.body.loaded, process))
-        holders = grouped(pairs).values()
-        if len(holders) > 1:
-            shown = "; ".join(map(_labels, holders))
+        processes_by_value = grouped(pairs).values()
+        if len(processes_by_value) > 1:
+            shown = "; ".join(map(_labels, processes_by_value))
             yield f"{name}: its body was edited between the loads in {shown}", None
 
 
 def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
+    """Return the names of the patches that some processes list, each once."""
     names: dict[str, None] = {}
     for process in processes:
         names.update(dict.fromkeys(process.patches))
@@ -273,6 +281,7 @@ def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
 
 
 def _labels(processes: Sequence[ProcessStatus]) -> str:
+    """List the labels of processes; of more than a few, the first ones and the number of others."""
     shown = ", ".join(map(label_of, processes[:_SHOWN_AT_MOST]))
     surplus = len(processes) - _SHOWN_AT_MOST
     if surplus > 0:

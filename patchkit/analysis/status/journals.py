@@ -1,7 +1,7 @@
-"""Reads the journal of a process.
+"""Reads the journals of processes.
 
-A line may be torn, or written by a later patchkit or by somebody else: a value is taken only if it
-has the expected type, and everything else is passed over.
+A line may be torn, or written by a later patchkit or another program. So a value is read only if it
+has the expected type, and everything else is ignored.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def read_directory(directory: str | Path) -> list[ProcessStatus]:
     """Read every journal in a directory.
 
     Args:
-        directory: The folder of the journals; those that cannot be read are passed over.
+        directory: The folder of the journals; those that cannot be read are ignored.
 
     Returns:
         The processes, the oldest first.
@@ -36,10 +36,10 @@ def read_directory(directory: str | Path) -> list[ProcessStatus]:
 
 
 def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
-    """Make a process of its journal.
+    """Read the state of a process from its journal.
 
     Args:
-        name: The name of the journal's file, which identifies the process if its head is torn.
+        name: The name of the file, which identifies the process if its first line is torn.
         data: The content of the file.
 
     Returns:
@@ -60,14 +60,15 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
 
 
 def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
-    """Make a process of the first line of its journal."""
+    """Read a process from the first line of its journal; None if host or pid is missing."""
     host = entry.text("host")
     pid = entry.integer("pid")
     if not host or not pid:
         return None
     is_forked = entry.is_true("forked")
     asked_by = None
-    if not is_forked:  # a fork inherits the variable, and has an ordinary parent
+    # A fork inherits the variable, but its parent is the process `ppid`.
+    if not is_forked:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
     names = entry.texts("patches")
@@ -90,7 +91,7 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
 
 
 def _process_of_file(name: str) -> ProcessStatus | None:
-    """Make a process of the name of its journal, which ends with nanoseconds since the epoch."""
+    """Read a process from the name of its journal, `HOST-PID-NANOSECONDS.jsonl`, or None."""
     host, pid = writer(name)
     start = name.removesuffix(".jsonl").rpartition("-")[2]
     is_time = start.isdecimal() and 10 < len(start) < 20
@@ -104,6 +105,7 @@ def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
     event = entry.text("event")
     match event:
         case "role":
+            # A fork that enters a role is no mere copy of its parent any more.
             process.is_copy = process.is_copy and entry.is_true("inherited")
             role = entry.text("role")
             if role not in process.roles:
@@ -128,6 +130,7 @@ def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
 
 
 def _read_child(process: ProcessStatus, entry: JournalEntry) -> None:
+    """Read that a process has started a child."""
     pid = entry.integer("child")
     if pid is None:
         return
@@ -136,6 +139,7 @@ def _read_child(process: ProcessStatus, entry: JournalEntry) -> None:
 
 
 def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
+    """Read an entry about the process itself; unknown events are ignored."""
     match event:
         case "rank":
             process.rank = entry.integer("rank")
@@ -156,6 +160,7 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) 
 
 
 def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
+    """Read what `patchkit probe` has seen of a target: its import, first call or tracing."""
     probe = process.probed.setdefault(entry.text("target"), TargetProbe())
     match event:
         case "probed":
@@ -170,6 +175,7 @@ def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None
 
 
 def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
+    """Read the new status of a patch; for an applied one, also what it has changed."""
     name = entry.text("name")
     patch = process.patches.setdefault(name, PatchStatus(name))
     patch.status = entry.text("status")
@@ -188,6 +194,7 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
 def _read_changes(
     process: ProcessStatus, patch: PatchStatus, entry: JournalEntry
 ) -> None:
+    """Read what an applied patch has changed in a module, and the file of its body."""
     body = entry.texts("body")
     if len(body) == 2:
         patch.body = BodyFile(*body)
@@ -206,7 +213,7 @@ def _read_changes(
 
 
 def _hidden(name: str, entry: JournalEntry) -> dict[str, str]:
-    """Return by target the patch that hides a patch."""
+    """Return by target the patch whose replacement hides that of the named patch."""
     upper = {target: entry.mapping(target).text(name) for target in entry}
     return {target: patch for target, patch in upper.items() if patch}
 
@@ -214,10 +221,10 @@ def _hidden(name: str, entry: JournalEntry) -> dict[str, str]:
 def _joint_order(
     process: ProcessStatus, target: str, order: tuple[str, ...]
 ) -> list[str]:
-    """Return the patches on a target, in the order in which they lie on each other.
+    """Return the patches on a target, the innermost first, after a patch has reported `order`.
 
-    Patches that reported the target before stay on it, even where the last report has only the
-    patch itself; the order of declaration holds then.
+    Patches that have reported the target before stay on it, even if this report lacks them; then
+    they are in the order of their rows.
     """
     earlier = set(process.layers.get(target, ())).difference(order)
     if not earlier:
@@ -227,6 +234,7 @@ def _joint_order(
 
 
 def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
+    """Remove what a patch has changed, as it is not applied any more."""
     patch.modules = {}
     patch.strangers = []
     patch.effects = {}
@@ -235,6 +243,7 @@ def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
 
 
 def _read_effects(process: ProcessStatus, entry: JournalEntry) -> None:
+    """Read which targets of applied patches were called."""
     process.glanced = entry.time or None
     patches = entry.mapping("patches")
     silent = entry.texts_by_name("silent")
@@ -245,7 +254,7 @@ def _read_effects(process: ProcessStatus, entry: JournalEntry) -> None:
 
 
 def _read_look(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
-    """Read what a look at targets has found: calls, imports, or calls without the patch."""
+    """Read what a look has found: calls, imports of targets, or calls without their patch."""
     if event == "in-effect":
         _read_effects(process, entry)
         return
@@ -262,6 +271,7 @@ def _read_look(process: ProcessStatus, event: str, entry: JournalEntry) -> None:
 
 
 def _read_patch_fact(patch: PatchStatus, event: str, entry: JournalEntry) -> None:
+    """Read an entry about one patch, other than its status."""
     target = entry.text("target")
     match event:
         case "verify":

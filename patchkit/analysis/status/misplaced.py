@@ -1,4 +1,4 @@
-"""Finds patches for one role whose targets are used in processes of other roles instead."""
+"""Finds patches that seem to be declared for the wrong role: their targets are used in others."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from patchkit.analysis.status.process_status import (
     ProcessStatus,
 )
 
-_SETTLED = 120.0
-"""Seconds after which a process that runs on has done what it does; before, it may be starting."""
+_START_SECONDS = 120.0
+"""Seconds after its start for which a process may still be starting, and import more."""
 _FOR_HERE = {"armed", "applied"}
 
 
@@ -20,7 +20,7 @@ class MisplacedPatch(NamedTuple):
 
     Args:
         name: Its name.
-        message: What was seen, for people.
+        message: What speaks for another role.
     """
 
     name: str
@@ -28,31 +28,32 @@ class MisplacedPatch(NamedTuple):
 
 
 class _Occurrence(NamedTuple):
-    """A process that knows a patch, and the status of the patch there."""
+    """A process whose journal lists a patch, and the status of the patch there."""
 
     process: ProcessStatus
     patch: PatchStatus
 
     @property
     def is_for_here(self) -> bool:
+        """Whether the patch is for a role of the process."""
         return any(map(self.patch.is_for, self.process.roles))
 
     @property
     def is_imported(self) -> bool:
-        """Whether a module that the patch changes is imported there."""
+        """Whether the process has imported a module that the patch changes."""
         return bool(self.patch.imported or self.patch.modules or self.patch.unpatched)
 
 
 def misplaced(
     processes: Iterable[ProcessStatus], now: float
 ) -> Iterator[MisplacedPatch]:
-    """Find patches that do not act where they are for, while their targets are used elsewhere.
+    """Find patches that have no effect in their roles, while other roles use their targets.
 
-    Nothing is said of an engine that has just started, nor of a patch that any process has called.
+    An engine that has just started gives no finding, nor does a patch that any process has called.
 
     Args:
         processes: The processes of a picture.
-        now: The time of the look, in seconds since the epoch.
+        now: The time of the picture, in seconds since the epoch.
 
     Yields:
         A finding for each patch and engine.
@@ -76,7 +77,7 @@ def misplaced(
 
 
 def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
-    """Say what speaks for another role of a patch; '' where nothing does, or it is too early."""
+    """Say what speaks for another role of a patch; '' if nothing does, or it is too early."""
     inside = [occurrence for occurrence in occurrences if occurrence.is_for_here]
     outside = [occurrence for occurrence in occurrences if not occurrence.is_for_here]
     if not inside or not outside:
@@ -86,6 +87,7 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
     if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
         return ""
     roles = ", ".join(inside[0].patch.roles)
+    # Its targets are imported only in processes of other roles.
     if not any(occurrence.is_imported for occurrence in inside):
         importers = [occurrence for occurrence in outside if occurrence.is_imported]
         modules: dict[str, None] = {}
@@ -97,6 +99,7 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
             f"{name} is for {roles}, where {', '.join(modules)} was never imported; it was in "
             f"{_labels(importers)}: if the patch is for there, name that role in its row"
         )
+    # Its targets are imported in both, and called only in processes of other roles.
     is_uncalled = any(occurrence.patch.is_silent for occurrence in inside)
     callers = [occurrence for occurrence in outside if occurrence.patch.unpatched]
     if not is_uncalled or not callers:
@@ -111,24 +114,24 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
 
 
 def _is_conclusive(occurrence: _Occurrence, now: float) -> bool:
-    """Whether a process that a patch is for has shown what it does with the patch."""
+    """Whether a process has run long enough to show whether it uses a patch that is for it."""
     process = occurrence.process
     status, _ = process.stand(occurrence.patch)
     if status not in _FOR_HERE or process.is_starting:
         return False
     if process.is_copy:
-        return True  # its original is asked
+        return True  # the process that it was forked from counts
     last_look = max(process.looked or 0, process.verified or 0)
     if not last_look:
         return False
     if process.alive is False:
         return True
-    has_gone_silent = process.alive is None and now - last_look > _SETTLED
-    return has_gone_silent or last_look - process.started > _SETTLED
+    has_gone_silent = process.alive is None and now - last_look > _START_SECONDS
+    return has_gone_silent or last_look - process.started > _START_SECONDS
 
 
 def _labels(occurrences: Sequence[_Occurrence]) -> str:
-    """Name the roles and processes of occurrences, of many the first few."""
+    """List the roles and labels of processes; of more than a few, the first ones."""
     labels = []
     for occurrence in occurrences[:_SHOWN]:
         roles = ", ".join(occurrence.process.roles)

@@ -1,6 +1,6 @@
 """Reads the journals in a directory of this node, and lists the processes that belong to them.
 
-It imports only the standard library, because it is sent to nodes that may have no patchkit.
+This module imports only the standard library, as Ray sends it to nodes that may have no patchkit.
 """
 
 import binascii
@@ -20,30 +20,30 @@ _VLLM_TITLE = "VLLM::"
 _VARIABLES = ("PATCHKIT", "PATCHKIT_JOURNAL")
 """The environment variables of a process that are read."""
 _LARGEST = 8 * 1024 * 1024
-"""Bytes; twice what a process writes at most."""
+"""How many bytes of a journal are read: twice what a process writes at most."""
 _BODY = re.compile(rb'"body": ?(\["(?:[^"\\]|\\.)*", ?"[0-9a-f]{8}"\])')
-"""In an entry: the file of a body, and the checksum that it had when it was loaded."""
-_NEWBORN_SECONDS = 2.0
-"""A process that has just been forked has its parent's libraries, and not yet a journal."""
+"""Matches the field of an entry with the file of a body, and its checksum when it was loaded."""
+_SECONDS_AFTER_FORK = 2.0
+"""For so long, a forked process may have no journal yet, but has its parent's libraries."""
 
 _Process = dict[str, Any]
-"""What is known of a process."""
+"""What /proc says of a process, by name."""
 _Processes = dict[int, _Process]
 """Processes by pid."""
 
 
 def look(directory: str | None) -> dict[str, Any]:
-    """Look at this node from outside of the processes.
+    """Collect the journals and processes of this node.
 
     Args:
-        directory: The folder of the journals; None or "" for what PATCHKIT_JOURNAL says here.
+        directory: The folder of the journals; None or "" for the value of PATCHKIT_JOURNAL here.
 
     Returns:
         `journals`: the content of each, by file name. `unreadable`: by file name, why it cannot be
-        read. `processes`: by pid, those that belong to the journals; None where the system has no
-        /proc. `bodies`: by file, the checksum now of each body that a process has loaded. `error`:
-        why there is no directory, or None. `host`, `directory`, and `now` in seconds since the
-        epoch.
+        read. `processes`: by pid, those that belong to the journals; None if the system has no
+        /proc. `bodies`: by file, the present checksum of each body that a process has loaded.
+        `error`: that no directory is known, or None. `host`, `directory`, and `now` in seconds
+        since the epoch.
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename
@@ -73,7 +73,7 @@ def writer(name: str) -> tuple[str, int]:
         name: The name of the file, `HOST-PID-TIME.jsonl`.
 
     Returns:
-        The host and the pid; the pid is 0 if it is no name of a journal.
+        The host and the pid; the pid is 0 if the name is not that of a journal.
     """
     without_time, _, _ = name.rpartition("-")
     host, _, pid = without_time.rpartition("-")
@@ -89,8 +89,8 @@ def contents(path: Path) -> bytes:
         path: Its file.
 
     Raises:
-        OSError: The file cannot be read; it is a link, no regular file (a FIFO, a device), or too
-            large.
+        OSError: The file cannot be read, is a link, is no regular file but a FIFO or device, or is
+            too large.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
@@ -106,10 +106,10 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
     """Read all journals of a directory.
 
     Args:
-        directory: The folder; those below it are not looked into.
+        directory: The folder; folders below it are not searched.
 
     Returns:
-        By file name, the contents of the journals, and why others cannot be read.
+        The contents of the journals by file name; and by file name, why others cannot be read.
     """
     journals: dict[str, bytes] = {}
     unreadable = {}
@@ -128,7 +128,7 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
 
 
 def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
-    """Return by file the checksum now of each body that a process has loaded, if it can be read."""
+    """Return by file the present checksum of each loaded body whose file can be read."""
     checksums: dict[str, str] = {}
     for data in journals.values():
         for match in _BODY.finditer(data):
@@ -143,48 +143,40 @@ def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
 def _processes(
     host: str, journals: dict[str, bytes], directory: str | None
 ) -> _Processes | None:
-    """Describe the processes that belong to some journals; None without /proc."""
+    """Describe the running processes that belong to some journals, by pid; None without /proc."""
     if not (_PROC / "self" / "stat").exists():
         return None
     running = _running()
     writers = _writers(host, journals)
-    family = _family(running, writers, directory)
+    family = _related(running, writers, directory)
     for pid in family:
         process = running[pid]
-        details = _details(pid, process, is_writer=pid in writers)
-        process.update(details)
+        process.update(_details(pid, process, is_writer=pid in writers))
     return {pid: running[pid] for pid in family}
 
 
 def _running() -> _Processes:
-    """Return what /proc says of each process that runs, by pid."""
+    """Return name, parent and start of each running process, by pid."""
     running = {}
     for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        facts = _stat(entry)
+        facts = _stat(entry) if entry.name.isdigit() else None
         if facts:
-            pid = int(entry.name)
-            running[pid] = facts
+            running[int(entry.name)] = facts
     return running
 
 
 def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
     """Return the pids of this host's processes that wrote journals."""
-    pids = set()
-    for name in journals:
-        origin, pid = writer(name)
-        if origin == host:
-            pids.add(pid)
-    return pids
+    origins = map(writer, journals)
+    return {pid for origin, pid in origins if origin == host}
 
 
 def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
-    """Read the title of a process, and whether it has vLLM loaded without writing a journal."""
-    command = _bytes(pid, "cmdline").replace(b"\0", b" ")
+    """Read the title of a process, and whether it has vLLM loaded and writes no journal."""
+    command = _proc_file(pid, "cmdline").replace(b"\0", b" ")
     title = command.decode(errors="replace").strip()
     has_vllm = False
-    if not is_writer and _age(process) > _NEWBORN_SECONDS:
+    if not is_writer and _age(process) > _SECONDS_AFTER_FORK:
         has_vllm = title.startswith(_VLLM_TITLE) or _has_library(pid)
     environ = {}
     if has_vllm:
@@ -194,21 +186,21 @@ def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
 
 def _has_library(pid: int) -> bool:
     """Whether a process has mapped a library of vLLM into its memory."""
-    maps = _bytes(pid, "maps")
-    return _VLLM_LIBRARY.search(maps) is not None
+    return _VLLM_LIBRARY.search(_proc_file(pid, "maps")) is not None
 
 
 def _stat(entry: Path) -> _Process | None:
-    """Read name, parent and start of a process; None if it is gone."""
+    """Read name, parent and start of a process from its folder in /proc; None if it has ended."""
     try:
         text = (entry / "stat").read_text(errors="replace")
     except OSError:
         return None
+    # `4711 (name) S 1 …`; the name may contain parentheses and spaces.
     pid_and_name, _, numbers = text.rpartition(")")
     _, _, name = pid_and_name.partition("(")
     fields = numbers.split()
     if fields[0] in {"Z", "X"}:
-        return None  # ended; its parent has not asked how
+        return None  # a zombie: its parent has not asked for the exit code
     return {
         "name": name,
         "ppid": int(fields[1]),
@@ -216,8 +208,12 @@ def _stat(entry: Path) -> _Process | None:
     }
 
 
-def _family(running: _Processes, writers: set[int], directory: str | None) -> set[int]:
-    """Find the writers that run, what they started, and what shares a raylet or the journal."""
+def _related(running: _Processes, writers: set[int], directory: str | None) -> set[int]:
+    """Return the pids of running writers of journals, and of processes that belong to them.
+
+    These are their descendants, those of the raylet that started one, and processes with the same
+    directory in their environment; this process is left out.
+    """
     pids = set(running)
     family = writers & pids
     parents = {running[pid]["ppid"] for pid in family} & pids
@@ -232,11 +228,8 @@ def _family(running: _Processes, writers: set[int], directory: str | None) -> se
 
 
 def _children(running: _Processes, parents: set[int]) -> set[int]:
-    children = set()
-    for pid, process in running.items():
-        if process["ppid"] in parents:
-            children.add(pid)
-    return children
+    """Return the pids of the children of some processes."""
+    return {pid for pid, process in running.items() if process["ppid"] in parents}
 
 
 def _writes_to(pid: int, directory: str) -> bool:
@@ -247,7 +240,7 @@ def _writes_to(pid: int, directory: str) -> bool:
     try:
         folder = (_PROC / str(pid) / "cwd").readlink()
     except OSError:
-        folder = Path("/")
+        folder = Path("/")  # unknown; an absolute path does not need it
     own_path = os.path.normpath(folder / own)
     return own_path == os.path.abspath(directory)  # noqa: PTH100
 
@@ -256,25 +249,21 @@ def _age(process: _Process) -> float:
     """Return the seconds since a process was started."""
     ticks: int = process["began"]
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
-    uptime_at_start = ticks / os.sysconf("SC_CLK_TCK")
-    return uptime - uptime_at_start
+    return uptime - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _environ(pid: int) -> dict[str, str]:
+    """Read patchkit's variables in the environment with which a process was started."""
     values = {}
-    assignments = _bytes(pid, "environ").split(b"\0")
+    assignments = _proc_file(pid, "environ").split(b"\0")
     for assignment in assignments:
         name, _, text = assignment.partition(b"=")
         values[name.decode(errors="replace")] = text
-    environ: dict[str, str] = {}
-    for variable in _VARIABLES:
-        if variable in values:
-            environ[variable] = os.fsdecode(values[variable])
-    return environ
+    return {name: os.fsdecode(values[name]) for name in _VARIABLES if name in values}
 
 
-def _bytes(pid: int, name: str) -> bytes:
-    """Read a file of a process in /proc; b"" if it is gone, or another user's."""
+def _proc_file(pid: int, name: str) -> bytes:
+    """Read a file of a process in /proc; b"" if the process has ended, or is another user's."""
     try:
         return (_PROC / str(pid) / name).read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Looks at the patches of several processes: which are idle, how many have which status."""
+"""Summarizes the patches of several processes: which are idle, how many have which status."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _STATUSES = ("failed", "applied", "skipped", "armed")
 
 
 def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
-    """Return the names of patches that come with patchkit, and are applied in no process.
+    """Return the names of patchkit's own patches that no process has applied.
 
     Args:
         processes: All processes of a picture.
@@ -27,13 +27,14 @@ def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
 
 
 def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
-    """Count the patches by the first status that each has in the processes it is for.
+    """Count the patches by status.
 
-    Failed comes first, then applied, skipped and armed.
+    A patch may have several in the processes that it is for: failed counts before applied, applied
+    before skipped, and skipped before armed.
 
     Args:
-        processes: The processes to look at.
-        idle: Names of patches that do not count.
+        processes: The processes.
+        idle: Names of patches that are not counted.
 
     Returns:
         How many patches have each status, in this order.
@@ -51,10 +52,10 @@ def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
 
 
 def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
-    """Note which bodies were edited on a node since processes have loaded them there.
+    """Mark the bodies on a node that were edited after a process had loaded them.
 
     Args:
-        processes: The processes, whose patches are changed.
+        processes: The processes; `edited` of their patches' bodies is set.
         node: What `node.look` returned for the node.
     """
     checksums = node.get("bodies", {})

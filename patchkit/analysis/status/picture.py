@@ -1,4 +1,4 @@
-"""Draws the picture of all processes: their tree, whether they agree, and what needs attention."""
+"""Makes a picture of all processes: their tree, whether they agree, and what needs attention."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,21 +24,21 @@ from patchkit.core.rows.processes import ProcessTable
 from patchkit.registry import own_processes
 
 Running = dict[str, dict[int, dict[str, Any]]]
-"""By host and pid, what `node.look` returns for a process that runs."""
+"""By host and pid, what `node.look` returns for a running process."""
 ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
 """By host and pid, the processes that had this pid, the oldest first."""
 
-_MOST_DIGITS = 10  # of a rank or a pid; a journal that was tampered with can hold more
+_MOST_DIGITS = 10  # of a rank or pid; a damaged journal may have longer numbers
 _PATIENCE = 10.0
-"""Seconds that a child which runs has, from its start, until it must have a journal."""
+"""Seconds after its start for which a running child may have no journal yet."""
 
 
 class Claim(NamedTuple):
-    """What a process says of a child that it started.
+    """An entry in the journal of a process that it has started a child.
 
     Args:
         parent: The process.
-        child: The start, as its journal has it.
+        child: The entry: pid, name, role and time.
     """
 
     parent: ProcessStatus
@@ -55,8 +55,8 @@ class Picture:
         findings: What needs attention.
         notes: What else a reader should know.
         journals: The directories that were looked at.
-        now: The time of the look by the clock of the nodes, in seconds since the epoch.
-        run: The `patchkit run` that the processes are of; None where that is not known.
+        now: The time of the picture by the clock of the nodes, in seconds since the epoch.
+        run: The `patchkit run` that started the processes; None if that is not known.
     """
 
     processes: list[ProcessStatus] = field(default_factory=list)
@@ -68,19 +68,19 @@ class Picture:
     run: Run | None = None
 
     def children(self) -> dict[ProcessStatus | None, list[ProcessStatus]]:
-        """Return the processes by their parents; those without one are under None."""
+        """Return the processes by parent; the key None has those without a parent."""
         return grouped((process.parent, process) for process in self.processes)
 
 
 def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Picture:
-    """Draw the picture of all nodes.
+    """Make the picture of all nodes.
 
     Args:
         nodes: What `node.look` returned for each node.
         table: How processes are recognized; None for the rows of patchkit and its packs.
 
     Returns:
-        The picture; a finding of kind `empty` says that there is nothing to draw.
+        The picture; without processes and findings, it has one finding of kind `empty`.
     """
     if table is None:
         table = ProcessTable(own_processes())
@@ -108,21 +108,22 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
 def _all_processes(
     nodes: Sequence[NodeFacts], table: ProcessTable, now: float
 ) -> list[ProcessStatus]:
-    """List the processes of all journals, and those that should have a journal."""
+    """List the processes of all journals, and those that should have written one."""
     processes = _processes_of_journals(nodes)
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
-    claims = _link(processes)
-    _count_calls_of_copies(processes)
-    processes += _without_journal(claims, running, now)
-    processes += _strangers(processes, running, table)
+    unfulfilled = _set_parents(processes)
+    _add_calls_of_copies(processes)
+    processes += _without_journal(unfulfilled, running, now)
+    processes += _unknown_processes(processes, running, table)
     for node in nodes:
         compare_bodies(processes, node)
     return processes
 
 
 def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
+    """Read the processes of all journals, the oldest first."""
     journals: dict[str, bytes] = {}
     for node in nodes:  # those that share a directory show the same files
         journals.update(node.get("journals", {}))
@@ -131,6 +132,7 @@ def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
 
 
 def _running(nodes: Iterable[NodeFacts]) -> Running:
+    """Collect the running processes of the nodes that list them."""
     running: Running = {}
     for node in nodes:
         if node.get("processes") is not None:
@@ -139,19 +141,20 @@ def _running(nodes: Iterable[NodeFacts]) -> Running:
 
 
 def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
-    """Whether a process still runs; None if its node does not tell which processes run."""
+    """Whether a process still runs; None if its node does not list running processes."""
     if process.host not in running:
         return None
     facts = running[process.host].get(process.pid)
     if facts is None:
         return False
+    # A process with its pid that began at another time is another one.
     return process.began is None or process.began == facts["began"]
 
 
 def _without_journal(
     claims: Iterable[Claim], running: Running, now: float
 ) -> Iterator[ProcessStatus]:
-    """Make processes of children that have no journal; those just started may yet write one."""
+    """Yield a process for each child without a journal, which it may write yet if it is new."""
     for parent, child in claims:
         alive = None
         if parent.host in running:
@@ -179,27 +182,28 @@ def _without_journal(
         )
 
 
-def _strangers(
+def _unknown_processes(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
-    """Make processes of those that have vLLM loaded, and no journal that is known."""
+    """Return a process for each running one that has vLLM loaded, and no journal."""
     by_pid = _by_pid(process for process in processes if process.alive)
-    strangers = []
+    unknown = []
     for host, local_processes in running.items():
         for pid, facts in local_processes.items():
             if facts["vllm"] and (host, pid) not in by_pid:
-                strangers.append(_stranger(host, pid, facts, table))
-    by_pid.update(_by_pid(strangers))
-    for process in strangers:
+                unknown.append(_unknown_process(host, pid, facts, table))
+    by_pid.update(_by_pid(unknown))
+    for process in unknown:
         parents = by_pid.get((process.host, process.ppid))
         if parents:
             process.parent = parents[-1]
-    return strangers
+    return unknown
 
 
-def _stranger(
+def _unknown_process(
     host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable
 ) -> ProcessStatus:
+    """Return the process for facts of `node.look`; its title may show its role."""
     reason = "has vLLM loaded, without a journal"
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
         reason = "has vLLM loaded, PATCHKIT=0 in its environment"
@@ -223,7 +227,7 @@ def _stranger(
 
 
 def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
-    """Order processes so that each comes after its parent, with all that it started behind it."""
+    """Order processes as in a tree: after each one its children, with theirs."""
     siblings = sorted(processes, key=_sibling_key)
     children = grouped((process.parent, process) for process in siblings)
     ordered: list[ProcessStatus] = []
@@ -236,14 +240,14 @@ def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
 
 
 def _sibling_key(process: ProcessStatus) -> tuple[bool, int, float, int]:
-    rank = process.rank
-    if rank is None:
-        rank = -1
+    """Return the sort key of siblings: forked copies last, then by rank, start and pid."""
+    rank = -1 if process.rank is None else process.rank
     return process.is_copy, rank, process.started, process.pid
 
 
 def _notes(nodes: Iterable[NodeFacts], picture: Picture) -> list[str]:
-    hosts: dict[str, None] = {}  # a node that has several journals is told of once
+    """Say which nodes list no processes, and which journals are incomplete."""
+    hosts: dict[str, None] = {}  # each once, also with several directories
     for node in nodes:
         if node.get("processes") is None and not node.get("error"):
             hosts[node["host"]] = None
@@ -261,21 +265,20 @@ def _notes(nodes: Iterable[NodeFacts], picture: Picture) -> list[str]:
 def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
     """Return each process once, the oldest first, without patchkit's own commands.
 
-    A process that executed another program has two journals, of which the later one counts. One
-    that only has the pid of an earlier process is another process.
+    A process that has executed another program (`exec`) has two journals, and the later one counts.
+    A process with the pid of an earlier one is another process.
     """
     latest: dict[object, ProcessStatus] = {}
     for process in sorted(processes, key=lambda process: process.started):
-        # Two of which nobody knows when the system started them are two.
-        started = 0.0
-        if process.began is None:
-            started = process.started
+        # `began` identifies the process; without it, each journal counts as a process.
+        started = process.started if process.began is None else 0.0
         latest[process.host, process.pid, process.began, started] = process
     distinct = (process for process in latest.values() if not _is_own_command(process))
     return sorted(distinct, key=lambda process: process.started)
 
 
 def _is_own_command(process: ProcessStatus) -> bool:
+    """Whether a process is a command of patchkit, such as `python -m patchkit status`."""
     if not process.argv:
         return False
     path = PurePath(process.argv[0])
@@ -290,32 +293,33 @@ def _by_pid(
     return grouped(((process.host, process.pid), process) for process in processes)
 
 
-def _link(processes: Sequence[ProcessStatus]) -> list[Claim]:
-    """Set the parent of every process, and return the claims to children without a journal."""
+def _set_parents(processes: Sequence[ProcessStatus]) -> list[Claim]:
+    """Set the parent of every process, and return the claims for which there is no process."""
     by_pid = _by_pid(processes)
-    unmet: list[Claim] = []
+    unfulfilled: list[Claim] = []
     claims: dict[ProcessStatus, Claim] = {}
     for parent in processes:
         for child in parent.children:
             claim = Claim(parent, child)
             candidates = by_pid.get((parent.host, child.pid))
             if not candidates:
-                unmet.append(claim)
+                unfulfilled.append(claim)
                 continue
+            # A pid may be used again: the claim is for the process that began at that time.
             process = min(candidates, key=lambda process: _distance(process, child))
-            # No process is its own child, whatever its journal says.
+            # A damaged journal may say so, but no process is its own child.
             if process is parent:
                 continue
-            loser = _contest(claims, process, claim)
-            if loser is not None:
-                unmet.append(loser)
+            refused = _award(claims, process, claim)
+            if refused is not None:
+                unfulfilled.append(refused)
     for process in processes:
         _set_parent(process, claims.get(process), by_pid)
-    return unmet
+    return unfulfilled
 
 
-def _count_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
-    """Let what a fork has called count for the process that it is a copy of: it is shown there."""
+def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
+    """Add the calls in forked copies to their original processes, where they are shown."""
     for process in processes:
         owner = process.original
         if owner is None:
@@ -323,31 +327,30 @@ def _count_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
         for name, patch in process.patches.items():
             if name not in owner.patches:
                 continue
-            own_effects = owner.patches[name].effects
             for target, effect in patch.effects.items():
                 if effect == CALLED:
-                    own_effects[target] = CALLED
+                    owner.patches[name].effects[target] = CALLED
 
 
 def _distance(process: ProcessStatus, child: ChildStart) -> float:
-    """Return the seconds between the start of a process and the start that a parent reports."""
+    """Return the seconds between the start of a process and the start in its parent's journal."""
     return abs(process.started - child.time)
 
 
-def _contest(
+def _award(
     claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim
 ) -> Claim | None:
-    """Give a process to the claim that is nearer in time, and return the other if there is one."""
+    """Award a process to the nearest claim in time; return the claim that loses, if any."""
     rival = claims.get(process)
-    if rival is not None and _distance(process, rival.child) <= _distance(
-        process, claim.child
-    ):
+    distance = _distance(process, claim.child)
+    if rival is not None and _distance(process, rival.child) <= distance:
         return claim
     claims[process] = claim
     return rival
 
 
 def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
+    """Set the parent of a process: by claim, or else by who asked Ray for it, or by its ppid."""
     candidates: list[ProcessStatus] = []
     if claim is not None:
         process.name = claim.child.name
@@ -359,7 +362,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
         candidates += _latest_before(process, by_pid.get((host, int(pid)), ()))
     candidates += _latest_before(process, by_pid.get((process.host, process.ppid), ()))
     for parent in candidates:
-        if not _descends(parent, process):
+        if not _descends(parent, process):  # else the tree would have a circle
             process.parent = parent
             return
 
@@ -367,7 +370,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
 def _latest_before(
     process: ProcessStatus, candidates: Sequence[ProcessStatus]
 ) -> list[ProcessStatus]:
-    """Return the last of some processes that started before another one, or nothing."""
+    """Return the last candidate that started before a process, as a list of one or none."""
     earlier = [
         candidate for candidate in candidates if candidate.started <= process.started
     ]
@@ -375,6 +378,7 @@ def _latest_before(
 
 
 def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
+    """Whether a process is another one, or descends from it."""
     while process is not None:
         if process is ancestor:
             return True
@@ -383,7 +387,7 @@ def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
 
 
 def _rank_of_name(name: str) -> int | None:
-    """Return the rank in the name that vLLM gives a worker, `VllmWorker-0`; None without one."""
+    """Return the rank in the name of a vLLM worker, 0 in `VllmWorker-0`; None for other names."""
     prefix, _, rank = name.partition("VllmWorker-")
     if prefix or not _is_number(rank):
         return None

@@ -1,4 +1,4 @@
-"""Reads what the processes of `patchkit probe` have seen, and which roles a row needs."""
+"""Reads what the processes of `patchkit probe` have seen, and derives the roles of a row."""
 
 import struct
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ CALLED = "called"
 TRACED = "traced"
 IMPORTED = "imported"
 NEVER_IMPORTED = "never imported"
-"""What tells the roles of a target, the strongest first."""
+"""The evidence for the roles of a target, the strongest first."""
 
 ANSWER = "probe.json"
-"""The file in the folder of a run that keeps the answer of `patchkit probe`."""
+"""The file in the folder of a run with the answer of `patchkit probe`."""
 
 _UNREADABLE = "its counts cannot be read"
 
@@ -29,8 +29,8 @@ class ProbedProcess(NamedTuple):
     Args:
         process: The process.
         probe: What its journal says of the target.
-        calls: How often the target was called; None where nobody knows.
-        reason: Why nobody knows; empty where somebody does.
+        calls: How often the target was called; None if that is not known.
+        reason: Why `calls` is not known; "" if it is.
     """
 
     process: ProcessStatus
@@ -40,7 +40,7 @@ class ProbedProcess(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """The most that was seen of the target there."""
+        """The strongest evidence for the target in the process."""
         if self.calls:
             return CALLED
         if self.probe.is_traced:
@@ -64,18 +64,18 @@ class ProbedTarget:
 
     @property
     def evidence(self) -> str:
-        """The most that was seen of it in any process."""
-        seen = {process.evidence for process in self.processes}
+        """The strongest evidence for the target in any process."""
+        evidence_seen = {process.evidence for process in self.processes}
         for evidence in (CALLED, TRACED, IMPORTED):
-            if evidence in seen:
+            if evidence in evidence_seen:
                 return evidence
         return NEVER_IMPORTED
 
     @property
     def roles(self) -> list[str]:
-        """The roles that a row needs: those of the processes that saw the most of the target.
+        """The roles that a row needs: those of the processes with the strongest evidence.
 
-        What torch.compile traces acts as what is called does.
+        A target that torch.compile has traced counts as called.
         """
         decisive = {self.evidence}
         if self.evidence == NEVER_IMPORTED:
@@ -83,9 +83,9 @@ class ProbedTarget:
         if self.evidence == CALLED:
             decisive.add(TRACED)
         roles: set[str] = set()
-        for seen in self.processes:
-            if seen.evidence in decisive:
-                roles.update(seen.process.roles)
+        for probed in self.processes:
+            if probed.evidence in decisive:
+                roles.update(probed.process.roles)
         return [str(role) for role in Role if str(role) in roles]
 
 
@@ -107,8 +107,8 @@ def read_probe(directory: str, targets: Sequence[str], since: float) -> ProbeRes
 
     Args:
         directory: The folder of their journals.
-        targets: The targets that they observed, in the order in which they were told.
-        since: When the run began, in seconds since the epoch; older journals are left out.
+        targets: The targets that they observed, in the order of the command line.
+        since: When the run began, in seconds since the epoch; older journals are ignored.
 
     Returns:
         The processes and the targets.
@@ -132,7 +132,12 @@ def read_probe(directory: str, targets: Sequence[str], since: float) -> ProbeRes
 
 
 def _read_counts(file: Path, size: int) -> tuple[int, ...] | None:
-    """Read the counts of a process; None if there are none that fit."""
+    """Read how often a process has called each target; None if there is no such file.
+
+    Args:
+        file: The file, which has a 64-bit number for each target.
+        size: The number of targets.
+    """
     try:
         return struct.unpack(f"<{size}Q", contents(file))
     except (OSError, struct.error):
@@ -142,11 +147,12 @@ def _read_counts(file: Path, size: int) -> tuple[int, ...] | None:
 def _seen(
     process: ProcessStatus, target: str, index: int, counts: tuple[int, ...] | None
 ) -> ProbedProcess:
+    """Combine what the journal and the counts of a process say of the target at an index."""
     probe = process.probed.get(target, TargetProbe())
     if not probe.is_imported:
-        return ProbedProcess(process, probe, 0, "")
+        return ProbedProcess(process, probe, calls=0, reason="")
     if probe.reason:
-        return ProbedProcess(process, probe, None, probe.reason)
+        return ProbedProcess(process, probe, calls=None, reason=probe.reason)
     if counts is None:
-        return ProbedProcess(process, probe, None, _UNREADABLE)
-    return ProbedProcess(process, probe, counts[index], "")
+        return ProbedProcess(process, probe, calls=None, reason=_UNREADABLE)
+    return ProbedProcess(process, probe, calls=counts[index], reason="")

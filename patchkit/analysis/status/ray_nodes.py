@@ -1,4 +1,4 @@
-"""Collects the journals and processes of every node of a Ray cluster, by a Ray task on each."""
+"""Collects the journals and processes of all nodes of a Ray cluster, by a Ray task on each."""
 
 import importlib
 import logging
@@ -18,7 +18,7 @@ class RayError(PatchkitError):
 
 
 class RayNodes:
-    """A connection to a cluster, which the end of its context closes.
+    """A connection to a cluster, as a context manager that closes it.
 
     Args:
         address: `host:port` of the cluster's head, `ray://host:port`, or `auto`.
@@ -46,13 +46,13 @@ class RayNodes:
         self._ray.shutdown()
 
     def look(self, directory: str | None) -> list[dict[str, Any]]:
-        """Look at every node that is alive.
+        """Run `node.look` on every node that is alive.
 
         Args:
-            directory: The folder of the journals; None for what PATCHKIT_JOURNAL says there.
+            directory: The folder of the journals; None for the value of PATCHKIT_JOURNAL there.
 
         Returns:
-            What `node.look` returns on each node; a node that does not answer has `error` instead.
+            The result of `node.look` for each node; for one that does not answer, with `error`.
         """
         pending = {}
         for ray_node in self._ray.nodes():
@@ -64,6 +64,7 @@ class RayNodes:
         ]
 
     def _connect(self, address: str) -> None:
+        """Connect to the cluster; RayError if that fails."""
         _check_listening(address)
         try:
             self._ray.init(
@@ -77,18 +78,19 @@ class RayNodes:
             raise RayError(f"--ray {address}: {_first_line(error)}") from error
 
     def _ask(self, node_id: str, directory: str | None) -> Any:
-        """Start the look on a node, and return the reference to its result."""
+        """Start `node.look` as a task on a node, and return Ray's reference to its result."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         strategy = strategies.NodeAffinitySchedulingStrategy(
             node_id=node_id, soft=False
         )
-        # The node may have no patchkit: the module travels there as a whole.
+        # The node may have no patchkit, so the module's code is sent along.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
         task = self._ray.remote(node.look)
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
         return task.options(**options).remote(directory)
 
     def _answer(self, reference: Any, ray_node: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result of a task, or an `error` if it has failed or is not done yet."""
         name = ray_node.get("NodeName") or ray_node["NodeID"][:8]
         host = f"{name} ({ray_node['NodeManagerAddress']})"
         try:
@@ -96,13 +98,13 @@ class RayNodes:
         except self._ray.exceptions.GetTimeoutError:
             self._ray.cancel(reference, force=True)
             error = f"no answer within {self._patience:g} s"
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the other nodes answer
+        except Exception as raised:  # noqa: BLE001 - the other nodes' answers still count
             error = _first_line(raised)
         return {"host": host, "journals": {}, "processes": None, "error": error}
 
 
 def _check_listening(address: str) -> None:
-    """Raise RayError where nobody listens: Ray itself tries to connect for minutes."""
+    """Raise RayError if nothing listens at an address: Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
@@ -122,6 +124,7 @@ def _check_listening(address: str) -> None:
 
 
 def _first_line(error: Exception) -> str:
+    """Return the class of an error, and the first line of its message that is not empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

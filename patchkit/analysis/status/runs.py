@@ -1,4 +1,4 @@
-"""Keeps the folders of journals that `patchkit run` makes, and lists these runs."""
+"""Makes, lists and deletes the folders in which `patchkit run` keeps the journals of a run."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from patchkit.analysis.status.node import contents, writer
 
-_TO_KEEP = 20
-"""How many runs keep their journals."""
-_FACTS = "run.json"
-"""The file of a run that says what was run, and when."""
+_RUNS_KEPT = 20
+"""How many runs are kept, the newest."""
+_FACTS_FILE = "run.json"
+"""The file in a run's folder with its command and time."""
 _TIME = "%Y%m%d-%H%M%S"
 _TIME_LENGTH = len("20261127-191545")
 
@@ -26,11 +26,11 @@ class Run(NamedTuple):
     """One `patchkit run` of this user.
 
     Args:
-        number: Its place among the runs that are kept; 1 is the newest.
-        name: A beginning of its folder's name that no other run's has.
+        number: Its position among the kept runs; 1 is the newest.
+        name: The time in its folder's name; the whole name if another run has the same time.
         folder: The folder of its journals.
-        started: When it was started, in seconds since the epoch; 0 where that is not known.
-        command: What was run; empty where that is not known.
+        started: When it was started, in seconds since the epoch; 0 if that is not known.
+        command: The command that was run; empty if that is not known.
     """
 
     number: int
@@ -41,35 +41,35 @@ class Run(NamedTuple):
 
     @property
     def is_running(self) -> bool:
-        """Whether a process that wrote a journal of the run is alive."""
+        """Whether a process that has written a journal of the run is alive."""
         return _is_running(self.folder)
 
 
 def new_run(command: Sequence[str]) -> Path:
-    """Make the folder of a run, and delete those of old runs in which no process is alive.
+    """Make the folder of a run, and delete the folders of old runs that have ended.
 
     Args:
-        command: What is run.
+        command: The command that is run.
 
     Returns:
-        The folder, which nobody else can write to.
+        The folder, to which no other user can write.
     """
     home = _home()
-    if not _is_own(home):  # somebody else has taken the name
+    if not _is_own(home):  # another user has made it
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    for old in _folders(home)[_TO_KEEP - 1 :]:
+    for old in _folders(home)[_RUNS_KEPT - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
     moment = datetime.now()
     folder = Path(tempfile.mkdtemp(prefix=f"{moment:{_TIME}-%f}-", dir=home))
     facts = {"command": list(command), "started": moment.timestamp()}
-    with suppress(OSError):  # the run itself may still have room for its journals
-        (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    with suppress(OSError):  # the run works without this file
+        (folder / _FACTS_FILE).write_text(json.dumps(facts), encoding="utf-8")
     return folder
 
 
 def discard_run(folder: Path) -> None:
-    """Remove the folder of a run unless there is a journal in it.
+    """Delete the folder of a run unless there is a journal in it.
 
     Args:
         folder: The folder.
@@ -80,7 +80,7 @@ def discard_run(folder: Path) -> None:
 
 
 def all_runs() -> list[Run]:
-    """Return the runs that are kept, the newest first."""
+    """Return the kept runs, the newest first."""
     home = _home()
     if not _is_own(home, make=False):
         return []
@@ -89,7 +89,7 @@ def all_runs() -> list[Run]:
     runs = []
     for number, folder in enumerate(folders, start=1):
         name = folder.name[:_TIME_LENGTH]
-        if moments.count(name) > 1:
+        if moments.count(name) > 1:  # two runs began in the same second
             name = folder.name
         facts = _facts(folder)
         started = facts.get("started")
@@ -115,13 +115,13 @@ def newest_holding(file: str) -> Path | None:
 
 
 def find_run(text: str) -> Run | None:
-    """Find a run by its number, or by a beginning of its folder's name that no other run's has.
+    """Find a run by its number, or by the beginning of its folder's name.
 
     Args:
-        text: The number or the name.
+        text: The number, or the beginning.
 
     Returns:
-        The run; None if there is none, or more than one.
+        The run; None if no run matches, or several do.
     """
     runs = all_runs()
     found = [run for run in runs if str(run.number) == text]
@@ -139,7 +139,7 @@ def run_in(folder: Path) -> Run | None:
         folder: The folder.
 
     Returns:
-        The run; None if no `patchkit run` has made the folder.
+        The run; None if the folder is not that of a kept run.
     """
     path = folder.absolute()
     for run in all_runs():
@@ -149,9 +149,9 @@ def run_in(folder: Path) -> Run | None:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    """Read what a run says of itself; nothing where that is torn, or no file of this user's."""
+    """Read the command and start of a run; {} if the file is missing or damaged."""
     try:
-        facts = json.loads(contents(folder / _FACTS))
+        facts = json.loads(contents(folder / _FACTS_FILE))
     except (OSError, ValueError, RecursionError):
         return {}
     if isinstance(facts, dict):
@@ -160,9 +160,9 @@ def _facts(folder: Path) -> dict[str, Any]:
 
 
 def _time_of_name(name: str) -> float:
+    """Return the time in the name of a folder, in seconds since the epoch; 0 if it has none."""
     with suppress(ValueError, OverflowError):
-        moment = time.strptime(name[:_TIME_LENGTH], _TIME)
-        return time.mktime(moment)
+        return time.mktime(time.strptime(name[:_TIME_LENGTH], _TIME))
     return 0
 
 
@@ -171,7 +171,7 @@ def _home() -> Path:
 
 
 def _is_own(home: Path, *, make: bool = True) -> bool:
-    """Whether a path is a folder that nobody else can write to; it is made if `make` says so."""
+    """Whether a path is a folder to which no other user can write; with `make`, it is made."""
     try:
         if make:
             home.mkdir(mode=0o700, exist_ok=True)
@@ -179,16 +179,17 @@ def _is_own(home: Path, *, make: bool = True) -> bool:
     except OSError:
         return False
     is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    is_folder = stat.S_ISDIR(facts.st_mode)
-    return is_folder and facts.st_uid == os.getuid() and not is_writable_by_others
+    is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
+    return is_own and not is_writable_by_others
 
 
 def _folders(home: Path) -> list[Path]:
-    """List the folders of runs, whose names begin with the time: the latest first."""
+    """List the folders of runs, the latest first: their names begin with the time."""
     return sorted(filter(Path.is_dir, home.iterdir()), reverse=True)
 
 
 def _is_running(run: Path) -> bool:
+    """Whether a process of this host that wrote a journal in a folder is alive."""
     local_host = os.uname().nodename
     for file in run.glob("*.jsonl"):
         host, pid = writer(file.name)
@@ -198,6 +199,7 @@ def _is_running(run: Path) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
+    """Whether there is a process with a pid; PermissionError means another user's."""
     try:
         os.kill(pid, 0)
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Truth about upstream: its releases, read where they lie, and what they define."""
+"""Reads the releases of upstream packages, and finds out what they define; none of it is run."""

@@ -21,13 +21,13 @@ _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A target in one release, and where it is defined; None or '' stand for what is unknown.
+    """What one release says of a target; None and '' stand for what is unknown.
 
     Args:
         state: `present`, `absent` or `undecidable`.
         reason: Why it is not present, or what is not sure about it.
         kind: What it is, a value of `Kind`.
-        is_sure: Whether kind and signature are those of every way in which it may be bound.
+        is_sure: Whether kind and signature are the same however it is bound there.
         signature: How it is called.
         module: The module that defines it.
         qualname: Its name in that module.
@@ -35,11 +35,12 @@ class Facts:
         path: The file that defines it.
         lines: The first and last line of its definition.
         fingerprint: The hash of its source.
-        shape: Of a function, the hash of its source whatever its name.
-        wording: The hash of how it is written; None where that takes a parser to find.
+        shape: Of a function, the hash of its source without its name.
+        wording: The hash of how it is written; None where only a parser can find it.
         wrapped: The code that a call wraps: file, first and last line.
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
-        storage: Where that is stored which it names on a class, unless on the class itself.
+        storage: Of a member of a class, where instances store it, in words; '' if it is an
+            attribute of the class itself.
         returned: Of a function, what kind of thing a call returns, in words.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
     """
@@ -69,7 +70,7 @@ class Facts:
         return self.state == "present"
 
     def as_data(self) -> dict[str, Any]:
-        """Return the facts as JSON has them, without those that are unknown."""
+        """Return the facts that are known, as a dict that can be written as JSON."""
         plain = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
@@ -83,7 +84,7 @@ class Facts:
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> "Facts":
-        """Return the facts in `data`, which `as_data` has returned."""
+        """Return the facts that `as_data` returned as `data`, before or after JSON."""
         fields = dict(data)
         if "signature" in fields:
             fields["signature"] = Signature.of_data(fields["signature"])
@@ -101,7 +102,7 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     Args:
         resolver: The release.
         target: The target.
-        brief: Whether to leave out what its source says.
+        brief: Whether to leave out what only its source tells, such as the fingerprint.
 
     Returns:
         What is known of the target.
@@ -111,9 +112,12 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     """
     resolution = resolver.resolve(target)
     if resolution.state != "present":
+        # `Class.name.fget` names no attribute that resolving would find.
         accessor = _accessor(resolver, target)
+        if accessor is not None:
+            return accessor
         storage = resolver.storage(resolution)
-        return accessor or Facts(resolution.state, resolution.reason, storage=storage)
+        return Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
         resolution.state,
         "" if resolution.is_sure else resolution.reason,
@@ -133,7 +137,7 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
 def _with_source(
     facts: Facts, resolver: Resolver, target: Target, resolution: Resolution
 ) -> Facts:
-    """Add what the source of a target says."""
+    """Add the facts that only the source of a target tells: hashes, bases and the like."""
     functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
     shape = None
     if len(functions) == 1:
@@ -184,9 +188,13 @@ def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
 
 
 def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str | None:
-    """Hash how a target is written; None where that is not what the resolver has found."""
+    """Hash how a target is written, without a parser; None where that finds another definition.
+
+    The run time relies on this hash, so it must be of the same lines that the resolver found.
+    """
 
     def read(name: str) -> tuple[bytes, bool] | None:
+        """Return the source of a module, and whether it is a package; None for no source."""
         tree = resolver.modules.get(name)
         if tree is None or not tree.path:
             return None
@@ -204,39 +212,43 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
 
 
 def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
-    """Name the class that a member is inherited from; '' if the class that is named has it."""
+    """Name the class that a member is inherited from; '' if the target's own class defines it."""
     if not _is_member(target) or "." not in resolution.qualname:
         return ""
     owner_qualname = resolution.qualname.rpartition(".")[0]
-    holder = resolver.resolve(target.holder)
-    if holder.kind is not Kind.CLASS:
+    named_class = resolver.resolve(target.holder)
+    if named_class.kind is not Kind.CLASS:
         return ""
-    if (holder.module, holder.qualname) == (resolution.module, owner_qualname):
+    if (named_class.module, named_class.qualname) == (
+        resolution.module,
+        owner_qualname,
+    ):
         return ""
     return f"{resolution.module}:{owner_qualname}"
 
 
 def _is_member(target: Target) -> bool:
+    """Whether a target is an attribute of a class or object, not an item or a module's name."""
     return len(target.steps) > 1 and not isinstance(target.steps[-1], Item)
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:
-    """Look up a function of a property, such as `Class.name.fget`; None for anything else."""
+    """Look up a function of a property, such as `Class.name.fget`; None for any other target."""
     last = target.qualname.rpartition(".")[2]
     if not _is_member(target) or last not in _ACCESSORS:
         return None
-    holder = resolver.resolve(target.holder)
-    if holder.kind is not Kind.PROPERTY:
+    prop = resolver.resolve(target.holder)
+    if prop.kind is not Kind.PROPERTY:
         return None
-    for node in holder.nodes:
+    for node in prop.nodes:
         if _accessor_kind(node) == _ACCESSORS[last]:
             return Facts(
                 "present",
                 kind=str(Kind.METHOD),
-                is_sure=holder.is_sure,
-                module=holder.module,
-                qualname=f"{holder.qualname}.{last}",
-                path=holder.path,
+                is_sure=prop.is_sure,
+                module=prop.module,
+                qualname=f"{prop.qualname}.{last}",
+                path=prop.path,
                 lines=lines_of([node]),
                 fingerprint=of_nodes([node]),
             )
@@ -244,7 +256,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
 
 
 def _accessor_kind(node: ast.AST) -> str:
-    """Tell what a function is to a property, by its decorator."""
+    """Return "setter" for a `def` below `@name.setter`; "getter" if it has no such decorator."""
     if isinstance(node, DEFS):
         for decorator in node.decorator_list:
             if (

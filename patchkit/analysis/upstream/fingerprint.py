@@ -4,7 +4,10 @@ What does not count: comments, docstrings, layout, the style of quotes and numbe
 without effect, the order of undecorated methods in a class, annotations of parameters, results
 and variables. What counts: names, constants, operators, decorators, defaults, bases, the functions
 that a call wraps, and annotations that are read at run time: in the body of a class, since
-dataclasses and their kin read them, and of operators, kernels and routes.
+dataclasses and the like read them, and those of operators, kernels and routes.
+
+The source is written as tokens, in the order of its syntax tree, and these are hashed: `return x`
+is `<Return`, `.value`, `<Name`, `.id`, `str x`, `>`, `>`.
 """
 
 import ast
@@ -37,7 +40,7 @@ _READERS = frozenset(
         "api_route",
     }
 )
-"""Decorators to which the annotations of a function say what to do: schemas, types, routes."""
+"""Decorators that read the annotations of a function: for schemas, types of kernels, routes."""
 _SCOPES = (*SCOPES, ast.Lambda)
 
 
@@ -84,7 +87,7 @@ def canonical(
     in_class: bool = False,
     annotated: bool = False,
 ) -> Iterator[str]:
-    """Write a syntax tree as words that do not depend on the version of Python, root first.
+    """Write a syntax tree as tokens that do not depend on the version of Python, root first.
 
     Without recursion, since upstream's trees may be deeper than Python's stack.
 
@@ -95,9 +98,10 @@ def canonical(
         annotated: Whether the annotations of the root, a function, count.
 
     Yields:
-        The words.
+        The tokens.
     """
     annotated_ids = _annotated(node) if annotated else set()
+    # A stack of nodes and tokens, the next one last; with each, whether it stands in a class.
     pending: list[tuple[ast.AST | str, bool]] = [(node, in_class)]
     while pending:
         part, is_in_class = pending.pop()
@@ -118,16 +122,18 @@ def canonical(
 
 
 def _kind(node: ast.AST) -> str:
-    """Name the kind of a node; an assignment is one with or without annotation."""
+    """Name the kind of a node: `x: int = 1` is an assignment as `x = 1` is."""
     if isinstance(node, ast.AnnAssign):
         return "Assign"
     return type(node).__name__
 
 
 def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
+    """List the tokens of a value: of its conditions, its source, and the code that it wraps."""
     parts: list[str] = []
     for condition in value.conditions:
         parts += _parts_of_condition(condition.text, condition.test)
+    # An object without source of its own is identified by its name and signature.
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     if value.kind is not Kind.OUTSIDE:
@@ -144,6 +150,7 @@ def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
 
 
 def _without_methods(node: ast.AST) -> ast.AST:
+    """Return a class without its methods: its fields alone decide on a generated method."""
     if not isinstance(node, ast.ClassDef):
         return node
     fields = copy.copy(node)
@@ -154,6 +161,7 @@ def _without_methods(node: ast.AST) -> ast.AST:
 
 
 def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:
+    """List the tokens of a condition; its text counts only where there is no test to parse."""
     if test is None:
         return [f"if {text}"]
     negation = "not" if text.startswith("not (") else ""
@@ -161,6 +169,7 @@ def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:
 
 
 def _digest(parts: Iterable[str]) -> str:
+    """Hash tokens; return 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode("utf-8", "surrogatepass"))
@@ -171,9 +180,16 @@ def _digest(parts: Iterable[str]) -> str:
 def _children(
     node: ast.AST, annotated_ids: set[int], *, in_class: bool, named: bool
 ) -> Iterator[tuple[ast.AST | str, bool]]:
-    """Yield the name of each field that counts, followed by what it holds.
+    """Yield the name of each field that counts, followed by the nodes and tokens in the field.
 
-    With each comes whether it stands in the body of a class.
+    Args:
+        node: The node that has the fields.
+        annotated_ids: The ids of nodes whose annotations count, see `_annotated`.
+        in_class: Whether the node stands in the body of a class.
+        named: Whether the name of the node counts.
+
+    Yields:
+        Each with whether it stands in the body of a class.
     """
     is_in_class = isinstance(node, ast.ClassDef) or (
         in_class and not isinstance(node, _SCOPES)
@@ -198,7 +214,7 @@ def _children(
 def _parts_of_field(
     node: ast.AST, field: str, value: object, *, in_class: bool
 ) -> Iterable[ast.AST | str]:
-    """Return what a field holds, in canonical order, without what does not count."""
+    """Return the nodes and tokens in a field, in canonical order, without what does not count."""
     if field == "values" and isinstance(node, ast.JoinedStr):
         return _joined(node)
     if not isinstance(value, list):
@@ -215,6 +231,7 @@ def _parts_of_field(
 
 
 def _part(value: object) -> ast.AST | str:
+    """Return an element of a field: a node as it is, anything else as a token."""
     if value is None:
         return "-"  # a keyword-only parameter without a default, or a `**` in a dict
     if isinstance(value, ast.AST):
@@ -223,7 +240,7 @@ def _part(value: object) -> ast.AST | str:
 
 
 def _annotated(node: ast.AST) -> set[int]:
-    """Return the ids of a function and its parameters: the nodes that hold its annotations."""
+    """Return the ids of a function and of its parameters: the nodes that have its annotations."""
     if not isinstance(node, DEFS):
         return set()
     annotated_ids = {id(node)}
@@ -245,6 +262,7 @@ def _reads_annotations(node: ast.AST) -> bool:
 
 
 def _constant(value: object) -> str:
+    """Write a constant as one token, the same on every version of Python."""
     if isinstance(value, bool) or value is None or value is Ellipsis:
         return repr(value)
     if isinstance(value, int):
@@ -255,7 +273,7 @@ def _constant(value: object) -> str:
 
 
 def _joined(node: ast.JoinedStr) -> list[ast.expr]:
-    """Join the neighbouring texts of an f-string, which Python versions split in their own ways."""
+    """Join adjacent texts of an f-string, which versions of Python split in different ways."""
     joined: list[ast.expr] = []
     for part in node.values:
         if not isinstance(part, ast.Constant):
@@ -283,7 +301,7 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
 
 
 def _in_order(body: list[ast.AST]) -> list[ast.AST]:
-    """Sort what may stand in any order: undecorated methods that are defined once."""
+    """Sort the members of a class that may stand in any order: undecorated methods defined once."""
     counts = Counter(member.name for member in body if isinstance(member, SCOPES))
     fixed: list[ast.AST] = []
     methods: dict[str, ast.AST] = {}

@@ -1,4 +1,4 @@
-"""Opens packages that know nothing of patchkit: from a folder, a wheel, the index, or installed."""
+"""Opens packages whose uses of upstream are read: a folder, a wheel, a release, or installed."""
 
 import hashlib
 import re
@@ -22,8 +22,9 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     """Open a package.
 
     Args:
-        name: A folder, an archive, `name==version` of the index, or what is installed.
-        library: Where releases of the index are read from.
+        name: A folder, an archive, `name==version` on the index, or the name of an installed
+            package.
+        library: Reads releases from the index.
 
     Returns:
         The name of the package, and its files.
@@ -56,7 +57,7 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
 
 
 def _open_folder(folder: Path) -> ReleaseSource:
-    """Open a package's own folder, or that of the project that it lies in."""
+    """Open the folder of an import package, or the folder of a project, with all its packages."""
     if (folder / "__init__.py").is_file():
         return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
     root = _import_root(folder)
@@ -68,8 +69,8 @@ def _open_folder(folder: Path) -> ReleaseSource:
 
 
 def _import_root(project: Path) -> Path:
-    """Return the folder that a project's packages lie in: `src`, or the project's own."""
-    for name in ROOTS[1:]:
+    """Return the folder that contains a project's packages: `src`, or the project's own folder."""
+    for name in ROOTS[1:]:  # the first is the project's own folder
         root = project / name
         if root.is_dir():
             return root
@@ -85,7 +86,7 @@ def content_hash(source: ReleaseSource) -> str:
     """Return a hash of the Python files of a package.
 
     Args:
-        source: Its files; those whose content mark is known are not read.
+        source: Its files; one whose hash the source knows already is not read.
     """
     digest = hashlib.sha256()
     for path in _python(source):
@@ -101,7 +102,7 @@ def modules_of(source: ReleaseSource, names: Collection[str]) -> Iterator[Module
 
     Args:
         source: The files of the package.
-        names: The names; a file without any of them is not parsed, which takes long.
+        names: The names; a file that mentions none is not parsed, as parsing takes long.
 
     Yields:
         One module after another, in the order of their paths.

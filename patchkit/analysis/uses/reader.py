@@ -1,4 +1,4 @@
-"""Lists what a file uses of some import packages, without running a line of it."""
+"""Lists what a file uses of some import packages (*upstream*), without running the file."""
 
 import ast
 import contextlib
@@ -12,7 +12,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     signature_of,
 )
-from patchkit.analysis.uses.scopes import Deciding, Guards, catches, imported, names_of
+from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
     assigned_texts,
     block_nodes,
@@ -24,10 +24,10 @@ from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
 _ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3}
-"""By name, the number of arguments with which the function expects an absence."""
+"""By function, from how many arguments on it handles a missing attribute."""
 _IMPORTS = {"import_module": False, "find_spec": True}
-"""By name, whether the function expects an absence."""
-_PLAIN = frozenset({"override", "abstractmethod"})
+"""By function, whether it handles a missing module."""
+_TRANSPARENT_DECORATORS = frozenset({"override", "abstractmethod"})
 """Decorators that do not change how a method is called."""
 
 
@@ -39,7 +39,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         roots: The names of the import packages.
 
     Returns:
-        The uses; one of something that one of the files assigns counts as guarded.
+        The uses. One counts as guarded also if a file itself assigns what is used, such as `up.x`.
     """
     uses: list[Use] = []
     assigned: set[str] = set()
@@ -52,15 +52,17 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
 
 
 def _guarded_if_assigned(use: Use, assigned: set[str]) -> Use:
+    """Return a use, as guarded if a file assigns its target, or what contains the target."""
     if assigned.isdisjoint(_assignments_that_provide(use.target)):
         return use
     return use._replace(guarded=True)
 
 
 def _assignments_that_provide(target: Target) -> Iterator[str]:
-    """Yield what a file may assign so that a target is there: it, its holders, its module.
+    """Yield the names of which an assignment provides a target, as `_Reader.assigned` has them.
 
-    They are written as in `_Reader.assigned`.
+    For `up.a:C.f` these are the modules `up.a:` and `up.a.C.f:`, and the attributes `up.a.C.f` and
+    `up.a.C`.
     """
     path = _path(target)
     yield f"{target.module}:"
@@ -71,10 +73,11 @@ def _assignments_that_provide(target: Target) -> Iterator[str]:
 
 
 class _Reader:
-    """A walk through one file, statement by statement.
+    """Walks through one file, statement by statement, and collects `uses` and `assigned`.
 
-    `uses` is what it has found. `assigned` is what the file assigns in the import packages: the
-    path of an attribute, `up.a.C.f`, or that of a module in `sys.modules` with a colon, `up.a:`.
+    `assigned` has what the file assigns in the import packages: an attribute as `up.a.C.f`, and a
+    module that it puts into `sys.modules` with a colon, as `up.a:`. As in `ast.NodeVisitor`, the
+    method for a kind of node is named after its class, here with one underscore.
     """
 
     def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
@@ -86,9 +89,9 @@ class _Reader:
         self._modules = imported_modules(nodes)
         self._texts = assigned_texts(nodes)
         self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
-        self._guarded = False
+        self._guarded = False  # whether what is read now is guarded
         self._in_function = False
-        # Of the class that is read, if it has no further base.
+        # The base of the class that is read now; empty if it has several, or none of upstream's.
         self._bases: list[Target] = []
         self.uses: list[Use] = []
         self.assigned: set[str] = set()
@@ -96,7 +99,7 @@ class _Reader:
     def read(self) -> None:
         self._block(self._tree.tree.body)
 
-    def _is_ours(self, target: Target) -> bool:
+    def _is_upstream(self, target: Target) -> bool:
         return target.module.partition(".")[0] in self._roots
 
     def _use(
@@ -108,7 +111,8 @@ class _Reader:
         call: Call | None = None,
         ours: Signature | None = None,
     ) -> None:
-        if not self._is_ours(target):
+        """Add a use of a target at a node, unless the target is not upstream's."""
+        if not self._is_upstream(target):
             return
         use = Use(
             target,
@@ -125,19 +129,23 @@ class _Reader:
     # --- under which conditions a part of the file runs
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
+        """Read statements; those after `if not hasattr(…): return` are guarded."""
         with self._state():
             for statement in body:
-                with contextlib.suppress(RecursionError):  # those behind it are read
+                # A statement that is nested too deep is left out; the next ones are read.
+                with contextlib.suppress(RecursionError):
                     self._visit(statement)
-                if self._guards.leaves(statement, at_import=not self._in_function):
+                if self._guards.guards_after(
+                    statement, at_import=not self._in_function
+                ):
                     self._guarded = True
 
     @contextlib.contextmanager
     def _state(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
-        """Read a part of the file, and restore the state of the reader, `_bases` included.
+        """Set the state for the time of a block, and restore it afterwards, `_bases` included.
 
         Args:
-            guarded: Whether the part runs only where something is there.
+            guarded: Whether the part that is read now is guarded.
             called: Whether it runs only when a function is called.
         """
         was_guarded = self._guarded
@@ -158,6 +166,7 @@ class _Reader:
         special(node)
 
     def _children(self, node: ast.AST) -> None:
+        """Read the parts of a node; bodies of functions as run later, annotations if evaluated."""
         # Python evaluates no annotation of a local variable.
         is_local = self._in_function and isinstance(node, ast.AnnAssign)
         for name, value in ast.iter_fields(node):
@@ -173,6 +182,7 @@ class _Reader:
                 self._parts(parts)
 
     def _parts(self, parts: Sequence[Any]) -> None:
+        """Read the value of one field of a node: a block of statements, or other nodes."""
         if parts and isinstance(parts[0], ast.stmt):
             self._block(parts)
             return
@@ -181,6 +191,7 @@ class _Reader:
                 self._visit(part)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
+        """Read a `try`; body and handlers are guarded if it catches the error of an absence."""
         with self._state(guarded=catches(node, at_import=not self._in_function)):
             self._block(node.body)
             for handler in node.handlers:
@@ -190,13 +201,15 @@ class _Reader:
 
     _TryStar = _Try
 
-    def _decided(self, node: Deciding) -> None:
-        with self._state(guarded=self._guards.decides(node)):
+    def _guarding(self, node: Guarding) -> None:
+        """Read a node whose parts are guarded if its condition is a test for something."""
+        with self._state(guarded=self._guards.guards_inside(node)):
             self._children(node)
 
-    _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _decided
+    _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _guarding
 
     def _ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - ast's name
+        """Read a class: its bases and what it overrides of them are uses."""
         bases = []
         for base in node.bases:
             target = self._target_of(base)
@@ -208,6 +221,7 @@ class _Reader:
         for outside in (*node.decorator_list, *node.keywords):
             self._visit(outside)
         with self._state():
+            # With several bases, `super().method` may be another base's.
             self._bases = []
             if len(node.bases) == 1:
                 self._bases = bases
@@ -215,6 +229,10 @@ class _Reader:
             self._block(node.body)
 
     def _overrides(self, node: ast.ClassDef, bases: Sequence[Target]) -> None:
+        """Add a use for each method of a class, which may override one of its bases.
+
+        Special methods are left out, and those with decorators that may change their signature.
+        """
         for method in node.body:
             if not isinstance(method, DEFS) or method.name.startswith("__"):
                 continue
@@ -222,7 +240,7 @@ class _Reader:
                 dotted(expression).rpartition(".")[2]
                 for expression in method.decorator_list
             }
-            if not names <= _PLAIN:
+            if not names <= _TRANSPARENT_DECORATORS:
                 continue
             signature = signature_of(method.args)
             for base in bases:
@@ -239,6 +257,7 @@ class _Reader:
     _ImportFrom = _Import
 
     def _Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - ast's name
+        """Read `up.x` as a use, and `up.x = …` as an assignment."""
         target = self._target_of(node)
         if target is None:
             self._children(node)
@@ -249,13 +268,15 @@ class _Reader:
             self._visit(node.value)
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
+        """Read `sys.modules["up.a"] = …` as the assignment of a module."""
         if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
             module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
-            if "." in module:  # a package as a whole is only stood in for
+            if "." in module:  # a whole package is only a stand-in, for tests
                 self.assigned.add(f"{module}:")
         self._children(node)
 
     def _Call(self, node: ast.Call) -> None:  # noqa: N802 - ast's name
+        """Read a call: of an upstream name, a method of `super()`, or anything else."""
         target = self._target_of(node.func)
         if target is not None:
             self._use(node, target, "call", call=_call(node))
@@ -268,7 +289,7 @@ class _Reader:
             self._visit(argument)
 
     def _method_of_super(self, node: ast.Call, method: ast.Attribute) -> None:
-        """Read `super().method(…)`; `super(…)` with arguments may be about another class."""
+        """Read `super().method(…)`; `super(…)` with arguments may mean another class."""
         has_arguments = isinstance(method.value, ast.Call) and method.value.args
         if has_arguments:
             return
@@ -277,7 +298,7 @@ class _Reader:
             self._use(node, _member(base, method.attr), "call", call=call)
 
     def _use_by_name(self, node: ast.Call) -> None:
-        """Read a call of a function that takes the name of a module or of an attribute."""
+        """Read calls such as `import_module("up.a")`, `getattr(up, "x")` and `setattr`."""
         function = dotted(node.func).rpartition(".")[2]
         if function in _IMPORTS:
             self._import_by_name(node, guarded=_IMPORTS[function])
@@ -285,6 +306,7 @@ class _Reader:
             self._attribute_by_name(node, function)
 
     def _import_by_name(self, node: ast.Call, *, guarded: bool) -> None:
+        """Read `import_module("up.a")` or `find_spec("up.a")`, if the name is a literal."""
         if not node.args:
             return
         module = text_of(node.args[0])
@@ -293,6 +315,7 @@ class _Reader:
                 self._use(node, Target(module), "import")
 
     def _attribute_by_name(self, node: ast.Call, function: str) -> None:
+        """Read `hasattr(up, "x")`, `getattr` or `setattr`, if the name is a literal."""
         if len(node.args) < 2:
             return
         owner = self._target_of(node.args[0])
@@ -307,7 +330,7 @@ class _Reader:
             self._use(node, target, "attribute")
 
     def _target_of(self, node: ast.AST) -> Target | None:
-        """Return what a name or a chain of attributes stands for, if that is upstream's."""
+        """Return what a name or `a.b.c` stands for; None if that is not upstream's."""
         first, *attributes = dotted(node).split(".")
         target = self._names.get(first)
         if target is None:
@@ -318,12 +341,13 @@ class _Reader:
                 target = Target(inner)
             else:
                 target = _member(target, name)
-        if not self._is_ours(target):
+        if not self._is_upstream(target):
             return None
         return target
 
 
 def _makes_annotations_lazy(node: ast.AST) -> bool:
+    """Whether a node is `from __future__ import annotations`."""
     if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
         return False
     return any(alias.name == "annotations" for alias in node.names)
@@ -342,7 +366,9 @@ def _member(owner: Target, name: str) -> Target:
 
 
 def _call(node: ast.Call) -> Call:
+    """Describe the arguments of a call."""
     stars = [argument for argument in node.args if isinstance(argument, ast.Starred)]
     names = tuple(keyword.arg for keyword in node.keywords if keyword.arg)
+    # `**kwargs` is a keyword without a name.
     more = bool(stars) or len(names) < len(node.keywords)
     return Call(len(node.args) - len(stars), names, more)

@@ -1,7 +1,7 @@
-"""Finds what the names of a file stand for by its imports, and where it expects that one is absent.
+"""Finds what imported names stand for in a file, and where it expects that something is absent.
 
-A use is guarded where the file tests the version, or whether something is there, or catches what
-an absence raises.
+A use is *guarded* if the file handles the absence of what it uses: it tests the version, or whether
+the name exists, or catches the error of a missing one.
 """
 
 import ast
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.core.rows.target import Target
 
-_ERRORS = {
+_ERRORS_OF_ABSENCE = {
     "ImportError",
     "ModuleNotFoundError",
     "AttributeError",
@@ -22,10 +22,10 @@ _ERRORS = {
 _VERSION_TEST = re.compile(
     r"(?i).*version.*|find_spec|type_checking|envs|environ|getenv|signature"
 )
-"""Identifiers in a test that may ask which release is installed."""
+"""Matches identifiers with which a test may find out which release is installed."""
 _ATTRIBUTE_TESTS = frozenset({"hasattr", "getattr"})
-_ENDS = (ast.Return, ast.Continue, ast.Break)
-Deciding = (
+_BLOCK_ENDS = (ast.Return, ast.Continue, ast.Break)
+Guarding = (
     ast.With
     | ast.AsyncWith
     | ast.If
@@ -42,8 +42,8 @@ class ImportedName(NamedTuple):
 
     Args:
         name: The name; `*` where all names of a module are imported.
-        target: What the name stands for; of `import a.b` that is `a`.
-        imported: What the statement imports; of `import a.b` that is `a.b`.
+        target: What the name stands for; after `import a.b`, the module `a`.
+        imported: What the statement imports; for `import a.b`, the module `a.b`.
     """
 
     name: str
@@ -69,6 +69,7 @@ def imported(node: ast.stmt, tree: ModuleTree) -> Iterator[ImportedName]:
 
 
 def _name_of_import(alias: ast.alias) -> ImportedName:
+    """Return the name that `import a.b` (`a`) or `import a.b as c` (`c`) binds."""
     module = Target(alias.name)
     if alias.asname:
         return ImportedName(alias.asname, module, module)
@@ -77,6 +78,7 @@ def _name_of_import(alias: ast.alias) -> ImportedName:
 
 
 def _name_of_import_from(module: str, alias: ast.alias) -> ImportedName:
+    """Return the name that `from module import a` or `from module import *` binds."""
     target = Target(module)
     if alias.name != "*":
         target = Target(module, alias.name)
@@ -84,13 +86,13 @@ def _name_of_import_from(module: str, alias: ast.alias) -> ImportedName:
 
 
 def names_of(tree: ModuleTree) -> dict[str, Target | None]:
-    """Return what the names of a file stand for.
+    """Return what the imported names of a file stand for.
 
     Args:
-        tree: The module; it counts what is bound anywhere in it.
+        tree: The module; scopes are not told apart, so a name counts wherever it is bound.
 
     Returns:
-        By name, its target; None for a name that is also bound by something else.
+        The targets by name; None for a name that is also bound to something else, or not imported.
     """
     targets: dict[str, Target | None] = {}
     for node in ast.walk(tree.tree):
@@ -106,7 +108,7 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
 
 
 def _bound_name(node: ast.AST) -> str | None:
-    """Return the name that a node binds by itself, an import left out."""
+    """Return the name that a node binds other than by import; None if it binds none."""
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load):
             return None
@@ -115,7 +117,7 @@ def _bound_name(node: ast.AST) -> str | None:
         return node.arg
     if isinstance(node, ast.alias):
         return None
-    # A definition, a handler, a pattern.
+    # A definition, an `except E as name`, or a pattern of `match`.
     name = getattr(node, "name", getattr(node, "rest", None))
     if isinstance(name, str):
         return name
@@ -123,15 +125,15 @@ def _bound_name(node: ast.AST) -> str | None:
 
 
 def catches(node: ast.Try, *, at_import: bool = False) -> bool:
-    """Whether a `try` expects that something is absent.
+    """Whether a `try` handles the absence of something, such as by `except ImportError`.
 
     Args:
         node: The statement.
-        at_import: Whether it runs as the file is imported: a handler that raises again does not
-            count then, because the import has failed.
+        at_import: Whether it runs when the file is imported. Then a handler that raises does not
+            count, because the import fails all the same.
     """
     for handler in node.handlers:
-        is_expected = handler.type is None or not _ERRORS.isdisjoint(
+        is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
             _identifiers(handler.type)
         )
         is_failure = at_import and isinstance(handler.body[-1], ast.Raise)
@@ -141,7 +143,7 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
 
 
 class Guards:
-    """The tests of a file that decide on what some import packages have.
+    """Recognizes the tests of a file for what some import packages contain.
 
     Args:
         nodes: The statements of the file, outer ones first.
@@ -156,7 +158,8 @@ class Guards:
             if is_import and not roots.isdisjoint(_top_packages(node)):
                 imports.add(node)
                 self._imported |= stored(node)
-        # Names that are bound by a test, as in `HAS_X = hasattr(up, "x")`.
+        # Names that hold the result of a test, as in `HAS_X = hasattr(up, "x")`, or that are
+        # assigned in a `try` with a guarded import, as in `HAS_X = True`.
         self._flags: set[str] = set()
         for node in nodes:
             if (
@@ -166,28 +169,31 @@ class Guards:
             ):
                 self._flags |= stored(node)
         for node in nodes:
-            if isinstance(node, ast.Assign) and self.tests(node.value):
+            if isinstance(node, ast.Assign) and self.is_test(node.value):
                 self._flags |= stored(node)
 
-    def decides(self, node: Deciding) -> bool:
-        """Whether what stands in a node runs, or ends well, only where something is there.
+    def guards_inside(self, node: Guarding) -> bool:
+        """Whether what a node contains runs, or may fail, only if something exists upstream.
 
         Args:
-            node: A statement or an expression that runs a part of itself only sometimes.
+            node: A statement or expression that runs a part of itself under a condition, or a
+                `with` that may suppress errors.
         """
         if isinstance(node, (ast.With, ast.AsyncWith)):
             identifiers: set[str] = set()
             for item in node.items:
                 identifiers |= _identifiers(item.context_expr)
-            return "suppress" in identifiers and not _ERRORS.isdisjoint(identifiers)
+            return "suppress" in identifiers and not _ERRORS_OF_ABSENCE.isdisjoint(
+                identifiers
+            )
         if isinstance(node, ast.BoolOp):
-            return any(map(self.tests, node.values))
+            return any(map(self.is_test, node.values))
         if isinstance(node, ast.Match):
-            return self.tests(node.subject)
-        return self.tests(node.test)
+            return self.is_test(node.subject)
+        return self.is_test(node.test)
 
-    def tests(self, test: ast.expr) -> bool:
-        """Whether a test may ask which release is installed, or whether something is there.
+    def is_test(self, test: ast.expr) -> bool:
+        """Whether an expression may test which release is installed, or whether something exists.
 
         Args:
             test: The expression.
@@ -199,15 +205,17 @@ class Guards:
             return True
         return any(map(_VERSION_TEST.fullmatch, identifiers))
 
-    def leaves(self, node: ast.stmt, *, at_import: bool) -> bool:
-        """Whether what follows a statement runs only if a test lets it.
+    def guards_after(self, node: ast.stmt, *, at_import: bool) -> bool:
+        """Whether the statements after one run only if its test allows it.
+
+        `if not hasattr(up, "x"): return` guards all that follows in the block.
 
         Args:
-            node: The statement; an `if` of which one branch ends the block.
-            at_import: Whether it runs as the file is imported: a branch that raises does not count
-                then, because the import has failed.
+            node: The statement; only an `if` with a branch that ends the block counts.
+            at_import: Whether it runs when the file is imported. Then a branch that raises does not
+                count, because the import fails all the same.
         """
-        if not isinstance(node, ast.If) or not self.tests(node.test):
+        if not isinstance(node, ast.If) or not self.is_test(node.test):
             return False
         if _ends(node.body) or _ends(node.orelse):
             return True
@@ -215,11 +223,12 @@ class Guards:
 
 
 def _is_parent(node: ast.Try, children: Collection[ast.AST]) -> bool:
+    """Whether a `try` contains one of some statements directly."""
     return any(child in children for child in ast.iter_child_nodes(node))
 
 
 def _ends(block: Sequence[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], _ENDS)
+    return bool(block) and isinstance(block[-1], _BLOCK_ENDS)
 
 
 def _raises(block: Sequence[ast.stmt]) -> bool:
@@ -227,7 +236,7 @@ def _raises(block: Sequence[ast.stmt]) -> bool:
 
 
 def _top_packages(node: ast.AST) -> set[str]:
-    """Return the top packages that an import names; "" where it is relative and names none."""
+    """Return the top packages that an import names; `from . import a` gives ""."""
     names: list[str] = []
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
@@ -248,10 +257,10 @@ def _identifiers(node: ast.AST) -> set[str]:
 
 
 def stored(node: ast.AST) -> set[str]:
-    """Return the names that code assigns to or imports, wherever in it.
+    """Return the names that a statement or expression assigns to or imports, at any depth.
 
     Args:
-        node: A statement or an expression; definitions in it do not count.
+        node: The statement or expression; names that `def` and `class` bind are left out.
     """
     names = set()
     for child in ast.walk(node):

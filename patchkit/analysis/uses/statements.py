@@ -1,4 +1,4 @@
-"""Finds what the statements of a file import and assign, without a walk through expressions."""
+"""Finds what the statements of a file import and assign; expressions are not searched."""
 
 import ast
 from collections.abc import Iterable
@@ -8,7 +8,9 @@ from patchkit.analysis.upstream.resolving.syntax import dotted
 
 
 def block_nodes(tree: ast.Module) -> list[ast.AST]:
-    """Return a module and what stands in its blocks, level by level, the outermost first.
+    """Return a module, its statements and the parts of statements that have blocks of their own.
+
+    They are in order of depth, the outermost first.
 
     Args:
         tree: The module.
@@ -26,10 +28,12 @@ def block_nodes(tree: ast.Module) -> list[ast.AST]:
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the modules that `import` statements name, and the packages that these lie in.
+    """Return the modules that `import` statements name, and their packages.
+
+    `import a.b` gives `a.b` and `a`. An attribute of that name is the module, then.
 
     Args:
-        nodes: The statements of a file; `from … import` names no module that is bound.
+        nodes: The statements of a file; those with `from … import` do not count.
     """
     modules = set()
     for node in nodes:
@@ -44,7 +48,7 @@ def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def assigned_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """Return the strings that are assigned to names, by name.
+    """Return the strings that are assigned to names, by name, as in `NAME = "vllm.a"`.
 
     Args:
         nodes: The statements of a file.
@@ -57,7 +61,7 @@ def assigned_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
 
 
 def text_of(node: ast.AST) -> str:
-    """Return the string that an expression is; "" for anything else.
+    """Return the value of a string literal; "" for any other expression.
 
     Args:
         node: The expression.

@@ -1,4 +1,4 @@
-"""Describes one use: a name of upstream that a file uses, and how."""
+"""Describes a use: a name of upstream that a file imports, reads, calls or overrides."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,10 +13,10 @@ class Call(NamedTuple):
     """The arguments of a call.
 
     Args:
-        places: How many are positional, `*` left out.
-        names: The names of those given by keyword.
-        more: Whether `*` or `**` adds any.
-        bound: Whether `self` is passed by itself, as in `super().method()`.
+        places: The number of positional arguments, without `*args`.
+        names: The names of the keyword arguments.
+        more: Whether `*args` or `**kwargs` may add further arguments.
+        bound: Whether Python adds `self`, as in `super().method()`.
     """
 
     places: int
@@ -33,10 +33,10 @@ class Use(NamedTuple):
         how: import, attribute, call, base or override.
         path: The file.
         line: The line in the file.
-        guarded: Whether the file expects that the target may be absent.
-        at_import: Whether the target is used as the file is imported.
-        call: The arguments, if it is called.
-        ours: The signature of the file's own method, if that overrides the target.
+        guarded: Whether the file handles the absence of the target.
+        at_import: Whether the target is used when the file is imported.
+        call: The arguments if the target is called, otherwise None.
+        ours: The signature of the file's method if that overrides the target, otherwise None.
     """
 
     target: Target
@@ -49,7 +49,7 @@ class Use(NamedTuple):
     ours: Signature | None = None
 
     def as_data(self) -> tuple[Any, ...]:
-        """Return the use as JSON can store it."""
+        """Return the use as a tuple of values that JSON can represent."""
         signature = None
         if self.ours is not None:
             signature = self.ours.as_data()
@@ -57,10 +57,10 @@ class Use(NamedTuple):
 
     @classmethod
     def of_data(cls, data: Sequence[Any]) -> "Use":
-        """Return the use that `as_data` has written.
+        """Return the use for a result of `as_data`.
 
         Args:
-            data: The result of `as_data`, read from JSON.
+            data: The result, read from JSON.
         """
         target, how, path, line, guarded, at_import, call_data, signature_data = data
         call = None

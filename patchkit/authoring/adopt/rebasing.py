@@ -181,7 +181,7 @@ class Rebase:
     def _changes_in(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release, even one that it does not allow yet."""
         coverage = Coverage([self.row], [release], inverse=True)
-        return coverage.tried(self.row, coverage.releases[0])
+        return coverage.to_check(self.row, coverage.releases[0])
 
     def _carry_group(self, group: Sequence[tuple[int, Change]]) -> None:
         """Carry the changes of a group, and record the result or the conflict.

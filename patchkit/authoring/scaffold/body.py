@@ -51,9 +51,10 @@ class BodyPart(NamedTuple):
 
 
 _ANY = Import("typing", "Any")
-_OF_WRAPPER = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
+_WRAPPER_PARAMETERS = ("wrapped: Any", "_instance: Any", "args: Any", "kwargs: Any")
 _CATCH_ALL: tuple[str, ...] = ("*args: Any", "**kwargs: Any")
-_BOUND = frozenset(map(str, (Kind.METHOD, Kind.ASYNC_METHOD, Kind.PROPERTY)))
+_ON_INSTANCE = frozenset(map(str, (Kind.METHOD, Kind.ASYNC_METHOD, Kind.PROPERTY)))
+"""Kinds that are reached through an instance of their class."""
 _TO_WRITE = "raise NotImplementedError"
 _TEST = '''"""What the patch {name} is for."""
 
@@ -82,19 +83,22 @@ pytestmark = pytest.mark.vllm  # skipped where vLLM is not installed
 
 
 def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str:
-    """Return the test of a patch, which fails until its author has written what it is for.
+    """Write the test of a patch, which fails until its author has filled it in.
 
     Args:
         patch: the row.
-        pack: the module that has it.
+        pack: the module of its pack.
         targets: what it changes.
+
+    Returns:
+        The text of the file.
     """
     imports: list[str] = []
     mark = ""
     for upstream in targets:
         module = upstream.target.module
         if not upstream.target.qualname:
-            # Nothing is applied before the module is imported.
+            # A patch of a module is applied only when that is imported.
             imports.append(f'import_module("{module}")')
         if module.partition(".")[0] == "vllm":
             mark = _MARK
@@ -109,13 +113,13 @@ def test_text(patch: Patch, pack: str, targets: Sequence[UpstreamTarget]) -> str
 
 
 def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
-    """Write the body's file.
+    """Write the body of a patch: a docstring that names the targets, imports, and the objects.
 
     Args:
         changes: the changes of the patch, each with its target.
 
     Returns:
-        The text; '' where no change names an object of the body.
+        The text of the file; '' where no change names an object of the body.
     """
     parts = [
         _code(upstream, change) for upstream, change in changes if change.body_field
@@ -142,40 +146,44 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
     text = "\n\n".join(head)
     follows_definition = False
     for part in parts:
-        is_definition = "\n" in part.text  # which has two empty lines around it
-        separation = "\n\n"
+        # Formatters put two empty lines around a definition, and one between assignments.
+        is_definition = "\n" in part.text
+        separator = "\n\n"
         if is_definition or follows_definition:
-            separation = "\n\n\n"
-        text += separation + part.text
+            separator = "\n\n\n"
+        text += separator + part.text
         follows_definition = is_definition
     return f"{text}\n"
 
 
 def _sections(imports: set[Import]) -> Iterator[str]:
-    """Write imports, sorted as import sorters do: the standard library first."""
-    of_library = imports & {_ANY}
-    of_packages = imports - {_ANY}
-    for section in (of_library, of_packages):
+    """Yield the sections of imports, as import sorters order them: the standard library first."""
+    standard_library = imports & {_ANY}
+    packages = imports - {_ANY}
+    for section in (standard_library, packages):
         if section:
             yield "\n".join(_import_lines(section))
 
 
 def _import_lines(imports: set[Import]) -> Iterator[str]:
-    """Write imports of a section: plain names of a module on one line, renamed ones alone."""
+    """Yield the statements of a section, sorted by module and name.
+
+    A renamed name, as in `from a import f as g`, has a statement of its own.
+    """
     for module in sorted({entry.module for entry in imports}):
-        names = sorted(
-            (entry.name for entry in imports if entry.module == module), key=name_key
-        )
+        of_module = [entry.name for entry in imports if entry.module == module]
+        names = sorted(of_module, key=name_key)
         plain = [name for name in names if " as " not in name]
         statements = [[name] for name in names if " as " in name]
         if plain:
             statements.append(plain)
-        for statement in sorted(statements, key=lambda names: name_key(names[0])):
+        statements.sort(key=lambda names: name_key(names[0]))
+        for statement in statements:
             yield from_import(module, statement)
 
 
 def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:
-    """Write the object that a change names in its body."""
+    """Write the object of the body that a change names, to start from."""
     if isinstance(change, Wrap):
         return _wrapper(upstream, change)
     if isinstance(change, Replace):
@@ -184,37 +192,40 @@ def _code(upstream: UpstreamTarget, change: Change) -> BodyPart:
         return _addition(upstream, change)
     if isinstance(change, BeforeImport):
         summary = f"Run just before `{change.module}` executes."
-        return BodyPart(_function(f"def {change.call}", (), summary, upstream), set())
+        text = _function(f"def {change.call}", (), summary, upstream)
+        return BodyPart(text, imports=set())
     if isinstance(change, AfterImport):
         summary = (
             f"Run just after `{change.module}` has executed; may return what undoes it."
         )
         text = _function(f"def {change.call}", ("_module: Any",), summary, upstream)
         return BodyPart(text, {_ANY})
-    return BodyPart("__all__: list[str] = []", set())  # Provide
+    # Provide: the body is the module.
+    return BodyPart("__all__: list[str] = []", imports=set())
 
 
 def _wrapper(upstream: UpstreamTarget, change: Wrap) -> BodyPart:
-    """Write a wrapper that does nothing but call what it wraps."""
+    """Write a wrapper that only calls what it wraps."""
     kind = upstream.facts.kind
     qualname = upstream.target.qualname
     instance = ""
-    if kind in _BOUND:
-        instance = f" and `_instance` the {qualname.split('.')[-2]}"
+    if kind in _ON_INSTANCE:
+        class_name = qualname.split(".")[-2]
+        instance = f" and `_instance` the {class_name}"
     elif kind == str(Kind.CLASSMETHOD):
         instance = " and `_instance` its class"
     summary = f"Run around `{qualname}`; `wrapped` is upstream's{instance}."
     call = "return wrapped(*args, **kwargs)"
-    return BodyPart(
-        _function(f"def {change.by}", _OF_WRAPPER, summary, upstream, call), {_ANY}
-    )
+    text = _function(f"def {change.by}", _WRAPPER_PARAMETERS, summary, upstream, call)
+    return BodyPart(text, {_ANY})
 
 
 def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
-    """Write what stands for a target: a subclass, a function to write, or upstream's value."""
+    """Write the replacement of a target: a subclass, an unwritten function, or the same value."""
     kind = upstream.facts.kind
     qualname = upstream.target.qualname
     module = upstream.target.module
+    # The name to import: `C` for `C.f`, `ROWS` for `ROWS['key']`.
     top = qualname.partition(".")[0].partition("[")[0]
     if kind == str(Kind.CLASS):
         head = f"class {change.by}({qualname}):  # type: ignore[misc, unused-ignore]"
@@ -225,30 +236,29 @@ def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
         if isinstance(upstream.node, ast.AsyncFunctionDef):
             head = f"async {head}"
         summary = f"Take the place of `{qualname}`."
-        return BodyPart(
-            _function(head, _CATCH_ALL, summary, upstream, _TO_WRITE), {_ANY}
-        )
-    # Upstream's own value: what it is made of is not to be copied.
+        text = _function(head, _CATCH_ALL, summary, upstream, _TO_WRITE)
+        return BodyPart(text, {_ANY})
+    # The value is read from upstream, as a copy would go out of date.
     value = f"upstream_{qualname}"
-    if '"' not in value:
+    if '"' not in value:  # the quotes of an item, as formatters write them
         value = value.replace("'", '"')
     imports = {Import(module, f"{top} as upstream_{top}"), _ANY}
     return BodyPart(f"{change.by}: Any = {value}", imports)
 
 
 def _is_function(upstream: UpstreamTarget) -> bool:
-    """Whether a function serves in the place of a target."""
+    """Whether a function can replace a target: it is called, or defined by a `def`."""
     facts = upstream.facts
     if facts.signature is not None or facts.kind == str(Kind.GENERATED):
         return True
-    # Under another name, the statement is what makes the value.
     node = upstream.node
     last = upstream.target.qualname.rpartition(".")[2]
+    # A `def` of another name only computes the value, as in `X = _make_x()`.
     return isinstance(node, DEFS) and node.name == last
 
 
 def _addition(upstream: UpstreamTarget, change: Add) -> BodyPart:
-    """Write what is added: a value for an item or an upper-case name, else a function."""
+    """Write what an Add adds: a value for an item or an upper-case name, else a function."""
     qualname = upstream.target.qualname
     if qualname.endswith("]") or change.by.isupper():
         return BodyPart(f"{change.by}: Any = None", {_ANY})
@@ -267,14 +277,14 @@ def _function(
     upstream: UpstreamTarget,
     code: str = "",
 ) -> str:
-    """Write a function of a body.
+    """Write a function of a body: its head, a docstring, and at most one line of code.
 
     Args:
-        head: the first line, up to the parameters.
+        head: the first line, up to the parameters, such as `async def f`.
         parameters: the parameters, annotated.
-        summary: what the docstring says; how the target is called follows it.
+        summary: the first sentence of the docstring; a second says how the target is called.
         upstream: the target.
-        code: the last line; '' for a function that does nothing and returns None.
+        code: the line of code; '' for a function that does nothing and returns None.
     """
     returns = " -> Any:" if code else " -> None:"
     line = f"{head}({', '.join(parameters)}){returns}"
@@ -291,7 +301,7 @@ def _function(
 
 
 def _long_docstring(paragraphs: Sequence[str]) -> str:
-    """Write a docstring of more than one line, not indented."""
+    """Write a docstring of several lines, without indentation."""
     width = WIDTH - 2 * len(INDENT)
     filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in paragraphs]
     return '"""\n' + "\n\n".join(filled) + '\n"""'

@@ -1,4 +1,4 @@
-"""Plans files; then writes all of them, or none."""
+"""Plans files to write, and then writes all of them, or none."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -15,8 +15,8 @@ class PlannedFile(NamedTuple):
     Args:
         what: what it is: a `body`, `test`, `row`, `package` or `module`.
         path: the file.
-        new: what it shall have in it.
-        old: what it has in it; None for a new file.
+        new: its new content.
+        old: its content now; None for a new file.
     """
 
     what: str
@@ -26,26 +26,26 @@ class PlannedFile(NamedTuple):
 
     @property
     def action(self) -> str:
-        """What is done to it."""
+        """What is done to the file: `created` or `edited`."""
         return "created" if self.old is None else "edited"
 
     @property
     def text(self) -> str:
-        """Its content, for people."""
+        """The new content, decoded for a person to read."""
         return self.new.decode(errors="replace")
 
     @property
     def diff(self) -> list[str]:
-        """What an edit changes; nothing for a new file."""
+        """The lines of a unified diff of an edited file, without file names; [] for a new file."""
         if self.old is None:
             return []
         old_lines = self.old.decode(errors="replace").splitlines()
         lines = unified_diff(old_lines, self.text.splitlines(), lineterm="", n=2)
-        return list(lines)[2:]  # without the names of files
+        return list(lines)[2:]
 
 
 class Drafts:
-    """The files that are planned so far, for one patch after another."""
+    """The files planned so far, for one patch after another."""
 
     def __init__(self) -> None:
         self._files: dict[Path, PlannedFile] = {}
@@ -56,7 +56,7 @@ class Drafts:
         return list(self._files.values())
 
     def has(self, path: Path) -> bool:
-        """Whether a file is there, or planned.
+        """Whether a file exists or is planned.
 
         Args:
             path: the file.
@@ -64,37 +64,41 @@ class Drafts:
         return path in self._files or path.exists()
 
     def content(self, path: Path) -> bytes | None:
-        """Return what a file has in it, or shall have.
+        """Return the planned content of a file, else the one it has.
 
         Args:
             path: the file.
 
         Returns:
-            None where there is none.
+            The content; None if the file neither exists nor is planned.
         """
         if path in self._files:
             return self._files[path].new
-        return path.read_bytes() if path.exists() else None
+        if path.exists():
+            return path.read_bytes()
+        return None
 
     def add(self, files: Iterable[PlannedFile]) -> None:
-        """Plan files; one that is planned already gets its last content.
+        """Plan files; a file that is planned already gets the new content instead.
 
         Args:
             files: the files.
         """
         for file in files:
+            # `old` is what the disk has, and so that of the first plan.
             first = self._files.get(file.path, file)
             self._files[file.path] = file._replace(old=first.old)
 
 
 def write(files: Iterable[PlannedFile]) -> None:
-    """Write files in order; where one cannot be written, take the others back.
+    """Write files in order; if one cannot be written, undo what was done to the others.
 
     Args:
         files: the files.
 
     Raises:
-        ScaffoldError: a file is there already, is not what it was, or cannot be written.
+        ScaffoldError: A new file exists already, an old one was changed since it was planned, or
+            writing fails.
     """
     with ExitStack() as undo:
         for file in files:
@@ -105,11 +109,11 @@ def write(files: Iterable[PlannedFile]) -> None:
                 raise ScaffoldError(
                     f"{file.path}: {reason}; nothing was written"
                 ) from error
-        undo.pop_all()
+        undo.pop_all()  # all are written: nothing is undone at the end of the block
 
 
 def _write_file(file: PlannedFile, undo: ExitStack) -> None:
-    """Write a file, and make the folders that it lacks; `undo` gets what takes them back."""
+    """Write a file, and make the folders that it lacks; the callbacks in `undo` remove them."""
     missing = [folder for folder in file.path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir()
@@ -121,14 +125,14 @@ def _write_file(file: PlannedFile, undo: ExitStack) -> None:
 
 
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:
-    """Write a new file; FileExistsError where there is one already."""
-    with path.open("xb") as file:
+    """Write a new file; raise FileExistsError if it exists."""
+    with path.open("xb") as file:  # x: create it, or fail
         undo.callback(path.unlink, missing_ok=True)
         file.write(content)
 
 
 def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
-    """Put the new content in the place of the old at once, so that no reader sees half of it."""
+    """Replace the content of a file atomically, so that no reader sees half of it."""
     if path.read_bytes() != old:
         raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
     replacement = path.with_name(f".{path.name}.patchkit")

@@ -1,4 +1,4 @@
-"""Chooses the change that a new patch starts with, by what a release says of its target."""
+"""Chooses the change that a new patch starts with, by the kind of its target in a release."""
 
 import ast
 import keyword
@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import Trails, meant
+from patchkit.analysis.check.similar_names import did_you_mean
+from patchkit.analysis.check.trails import Trails
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
@@ -26,7 +27,9 @@ from patchkit.core.rows.target import Item, Target
 from patchkit.errors import ScaffoldError, TargetError
 
 _KINDS_OF_NEW = ("add", "add-field", "provide")
+"""Kinds of changes whose target must not exist yet."""
 _KINDS_OF_MODULES = ("provide", "before-import", "after-import")
+"""Kinds of changes whose target is a module."""
 _PREFIXES = {"wrap": "around_", "before-import": "before_", "after-import": "after_"}
 """What the name of a body's function begins with, by the kind of its change."""
 _CLASS = str(Kind.CLASS)
@@ -60,17 +63,17 @@ class UpstreamTarget:
 
     @property
     def newest(self) -> CheckedRelease:
-        """The release that the patch is written for."""
+        """The newest release, which the patch is written for."""
         return self.releases[-1]
 
     @property
     def facts(self) -> Facts:
-        """What that release says of the target."""
+        """What the newest release says of the target."""
         return self.newest.facts(self.target)
 
     @property
     def node(self) -> ast.AST | None:
-        """The statement that defines the target; None where there is none."""
+        """The first statement that defines the target; None where there is none."""
         nodes = self.newest.resolver.resolve(self.target).nodes
         return next(iter(nodes), None)
 
@@ -80,7 +83,7 @@ class UpstreamTarget:
         return self.newest.text(self.facts)
 
     def misfit(self, expected: str) -> ScaffoldError:
-        """Return the error for a target that is something else than a change needs.
+        """Return the error for a target of another kind than a change needs.
 
         Args:
             expected: what the change needs, for people.
@@ -93,14 +96,14 @@ class UpstreamTarget:
 def look_up(
     target: Target, checked_releases: Sequence[CheckedRelease]
 ) -> UpstreamTarget:
-    """Return a target with the releases of its package.
+    """Return a target with the releases that contain its package.
 
     Args:
         target: the target.
         checked_releases: releases, the oldest of each distribution first.
 
     Raises:
-        ScaffoldError: none of them has the package.
+        ScaffoldError: None of them contains the package.
     """
     package = target.module.partition(".")[0]
     releases = tuple(
@@ -121,28 +124,27 @@ def first_change(
 
     Args:
         upstream: the target.
-        kind: the kind of the change, as `--kind` has it; None for that which serves the target.
+        kind: the kind of the change, as in `--kind`; None to choose it by the target.
         taken: the names that the body has already.
 
     Raises:
-        ScaffoldError: the target does not exist, or is nothing that the kind can change.
+        ScaffoldError: The target does not exist, or a change of this kind cannot be made to it.
     """
     target = upstream.target
     if kind not in _KINDS_OF_NEW:
         refuse_missing(upstream, is_sure=kind is None)
-    if kind is None:
-        kind = _fitting_kind(upstream)
-    _refuse_other_form(target, kind)
-    name = _name_for(upstream, kind, taken)
-    if kind in _KINDS_OF_NEW:
-        return _addition(upstream, kind, name)
-    if kind == "before-import":
+    chosen = kind or _fitting_kind(upstream)
+    _refuse_other_form(target, chosen)
+    name = _name_for(upstream, chosen, taken)
+    if chosen in _KINDS_OF_NEW:
+        return _addition(upstream, chosen, name)
+    if chosen == "before-import":
         return BeforeImport(target.module, name)
-    if kind == "after-import":
+    if chosen == "after-import":
         return AfterImport(target.module, name)
-    if kind == "edit":
+    if chosen == "edit":
         return _edit(upstream)
-    if kind == "wrap":
+    if chosen == "wrap":
         if upstream.facts.kind in _NOT_CALLED:
             raise upstream.misfit(
                 "something to call, as Wrap needs; --kind replace takes it"
@@ -152,7 +154,7 @@ def first_change(
 
 
 def _fitting_kind(upstream: UpstreamTarget) -> str:
-    """Choose the kind of change that serves a target."""
+    """Choose the kind of change for a target: Wrap for what is called, else Replace."""
     if not upstream.target.qualname:
         return "after-import"
     kind = upstream.facts.kind
@@ -162,7 +164,7 @@ def _fitting_kind(upstream: UpstreamTarget) -> str:
 
 
 def _refuse_other_form(target: Target, kind: str) -> None:
-    """Raise ScaffoldError if a kind needs a module and the target is in one, or the reverse."""
+    """Raise ScaffoldError if a kind needs a module and the target is none, or the reverse."""
     if target.qualname and kind in _KINDS_OF_MODULES:
         raise ScaffoldError(
             f"{target}: found a name in a module, expected the module alone, {target.module}"
@@ -172,7 +174,7 @@ def _refuse_other_form(target: Target, kind: str) -> None:
 
 
 def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> str:
-    """Choose a name for what the body has for a target.
+    """Choose the name of the body's object for a target: `around_run` for a Wrap of `a:C.run`.
 
     Args:
         upstream: the target.
@@ -181,28 +183,30 @@ def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> st
     """
     target = upstream.target
     last = target.steps[-1] if target.qualname else target.module
-    plain = "entry"
+    base = "entry"
     if not isinstance(last, Item):
-        plain = last.rpartition(".")[2].strip("_") or "it"
+        base = last.rpartition(".")[2].strip("_") or "it"
     prefix = _PREFIXES.get(kind, "")
     if kind == "replace" and upstream.facts.kind == _CLASS:
         prefix = "Patched"
-    name = prefix + plain
+    name = prefix + base
     if keyword.iskeyword(name):
         name = f"{name}_"
-    candidate = name
+    unused = name
     number = 1
-    while candidate in taken:
+    while unused in taken:
         number += 1
-        candidate = f"{name}_{number}"
-    return candidate
+        unused = f"{name}_{number}"
+    return unused
 
 
 def _edit(upstream: UpstreamTarget) -> Change:
-    """Start with a line of a function that occurs once in it; the author chooses another.
+    """Make an Edit of the first line of a function that occurs once in it, for the author to alter.
+
+    `new` is the same as `old` until then.
 
     Raises:
-        ScaffoldError: the target is no function, is inherited, or has no such line.
+        ScaffoldError: The target is no function, is inherited, or has no such line.
     """
     facts = upstream.facts
     if facts.owner:
@@ -220,7 +224,7 @@ def _edit(upstream: UpstreamTarget) -> Change:
             continue
         line = lines[statement.lineno - facts.lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
-        with suppress(TargetError):
+        with suppress(TargetError):  # the line occurs more than once
             edited(change, text)
             return change
     raise upstream.misfit(
@@ -229,18 +233,19 @@ def _edit(upstream: UpstreamTarget) -> Change:
 
 
 def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
-    """Make a change that adds something.
+    """Make an Add, AddField or Provide.
 
     Args:
-        upstream: the target, which is to be new.
+        upstream: the target, which must not exist yet.
         kind: `add`, `add-field` or `provide`.
-        name: what the body calls it.
+        name: the name of the object in the body.
 
     Raises:
-        ScaffoldError: the target exists, or what is to hold it does not.
+        ScaffoldError: The target exists, or the class or module that is to get it does not.
     """
     target = upstream.target
     is_class = upstream.facts.kind == _CLASS
+    # With add-field, the target names the field, not only its class.
     if kind == "add-field" and (is_class or "." not in target.qualname):
         raise ScaffoldError(
             f"{target}: expected the new field too, 'module:Class.field'"
@@ -262,11 +267,11 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
 
 
 def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
-    """Raise ScaffoldError for a target that a change cannot name.
+    """Raise ScaffoldError for a target that is absent, or that only instances have.
 
     Args:
         upstream: the target.
-        is_sure: whether the source has to tell that the target exists, and what it is.
+        is_sure: whether a target of which the source does not tell enough is refused too.
     """
     target = upstream.target
     facts = upstream.facts
@@ -285,7 +290,7 @@ def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
 
 
 def _ways_out(target: Target) -> str:
-    """Say how a patch is started whose target is not told by the source."""
+    """Say how to start a patch if the source does not tell what its target is."""
     if not isinstance(target.steps[-1], Item):
         return "--kind says what to start with"
     return (
@@ -296,12 +301,12 @@ def _ways_out(target: Target) -> str:
 
 
 def _whereabouts(upstream: UpstreamTarget) -> str:
-    """Say where a target that is missing has gone, what is named like it, or how to find out."""
+    """Say where a missing target moved, which names are similar, or how to find out."""
     target = upstream.target
-    trails = Trails(list(upstream.releases), [target], ways=(1,), by_name=True)
+    trails = Trails(list(upstream.releases), [target], directions=(1,), by_name=True)
     trails.follow()
-    trail = trails.told(target, upstream.newest)
-    if trail and trail.words:
-        return f"; {trail.words}"
-    similar = meant(target, upstream.newest)
+    move = trails.move_of(target, upstream.newest)
+    if move and move.words:
+        return f"; {move.words}"
+    similar = did_you_mean(target, upstream.newest)
     return similar or f"; 'patchkit history {target}' looks in all releases"

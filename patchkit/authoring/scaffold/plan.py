@@ -1,4 +1,4 @@
-"""Works out all that a new patch needs."""
+"""Plans the files of a new patch: its row, body and test, and its pack if there is none yet."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -23,14 +23,15 @@ INIT = "__init__.py"
 
 
 class Plan(NamedTuple):
-    """What a new patch needs.
+    """A new patch, and the files to write for it.
 
     Args:
         patch: the row.
         place: the pack that it is for.
         row: the text of the row.
-        files: the files that are to be written.
-        refusal: why the row is for its author to paste; None where it is among the files.
+        files: the files to write.
+        refusal: why the row cannot be written into the pack's file, so that its author has to paste
+            it; None where that file is among the files.
     """
 
     patch: Patch
@@ -41,14 +42,14 @@ class Plan(NamedTuple):
 
 
 class PatchRequest(NamedTuple):
-    """What a command line asks for; what it leaves open follows from the targets and the pack.
+    """What the command line of `patchkit new` asks for.
 
     Args:
         name: the name of the patch.
-        kind: the kind of its changes, as `--kind` has it.
-        roles: the roles that it is for; none for those of the row's default.
-        body: the name of its body.
-        bounds: requirements that say which releases it is for.
+        kind: the kind of its changes, as in `--kind`; None to choose it by the target.
+        roles: the roles that it is for; () for the default of its pack.
+        body: the name of its body; None to choose one.
+        bounds: requirements on the releases that it is for; () for those like the newest.
     """
 
     name: str
@@ -65,18 +66,18 @@ def plan(
     tests: Path,
     drafts: Drafts,
 ) -> Plan:
-    """Return the files of a new patch, planned; nothing is written.
+    """Return the plan of a new patch; nothing is written.
 
     Args:
         request: what is asked for.
-        targets: what the patch changes, one at least.
+        targets: what the patch changes, at least one.
         place: the pack that it is for.
         tests: the folder of its test.
         drafts: the files that are planned for other patches; those of this one are added.
 
     Raises:
-        ScaffoldError: a target does not fit, or a file or the name is there already.
-        PatchkitError: the row that comes of it is none that a pack can have.
+        ScaffoldError: A target cannot be changed so, or a file or the name exists already.
+        PatchkitError: The row would be invalid.
     """
     changes: list[tuple[UpstreamTarget, Change]] = []
     for upstream in targets:
@@ -84,7 +85,11 @@ def plan(
         changes.append((upstream, first_change(upstream, request.kind, taken)))
     requirements = [_requirement(upstream, request.bounds) for upstream in targets]
     body = body_text(changes)
-    body_name = _body_name(request, targets[0], place, drafts) if body else None
+    body_name = None
+    bodies: dict[str, str] = {}
+    if body:
+        body_name = _body_name(request, targets[0], place, drafts)
+        bodies[body_name] = body
     patch = Patch(
         name=request.name,
         body=body_name,
@@ -92,13 +97,15 @@ def plan(
         roles=frozenset(request.roles) if request.roles else None,
         changes=tuple(change for _, change in changes),
     )
-    row_of(place.module, patch)
-    bodies = {body_name: body} if body_name else {}
+    row_of(place.module, patch)  # raises an error if the row is invalid
     test_name = f"test_{_identifier(request.name)}.py"
     test_content = test_text(patch, place.module, targets).encode()
-    files = place.files(bodies)
-    # Packages around the pack may be planned already.
-    files = [file for file in files if file.what == "body" or not drafts.has(file.path)]
+    # An earlier patch may have planned the packages around the pack.
+    files = [
+        file
+        for file in place.files(bodies)
+        if file.what == "body" or not drafts.has(file.path)
+    ]
     files.append(PlannedFile("test", tests / test_name, test_content))
     planned = _with_row(Plan(patch, place, row_text(patch), files), drafts)
     drafts.add(planned.files)
@@ -106,7 +113,7 @@ def plan(
 
 
 def _identifier(name: str) -> str:
-    """Write the name of a patch as names of modules have it."""
+    """Turn the name of a patch into part of a module's name: `my_patch` for `my-patch`."""
     return name.replace("-", "_")
 
 
@@ -116,7 +123,10 @@ def _body_name(
     place: "PackLocation",
     drafts: Drafts,
 ) -> str:
-    """Name a body: as is asked, else after the first target's module, the patch, or both."""
+    """Choose the name of a body: the one asked for, else after the first target's module.
+
+    If that file exists, the name is that of the patch, or both.
+    """
     if request.body:
         return request.body
     module = first.target.module.rpartition(".")[2].strip("_")
@@ -125,14 +135,14 @@ def _body_name(
     for candidate in candidates:
         if not drafts.has(place.folder / f"{candidate}.py"):
             return candidate
-    return candidates[-1]  # it is refused, as it is there
+    return candidates[-1]  # `_with_row` says that this file exists
 
 
 def _with_row(plan: Plan, drafts: Drafts) -> Plan:
-    """Add the file of the rows to a plan, or the reason why the row is for its author to paste.
+    """Add the file with the rows to a plan, or the reason why the row cannot be written into it.
 
     Raises:
-        ScaffoldError: a file, or a row of this name, is there already.
+        ScaffoldError: A file, or a row of this name, exists already.
     """
     file = plan.place.file
     patch = plan.patch
@@ -154,11 +164,12 @@ def _with_row(plan: Plan, drafts: Drafts) -> Plan:
 
 
 def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
-    """Say which releases: those that were asked for, or those like the one that was looked at.
+    """Write the requirement on a target's package.
 
     Args:
-        upstream: the target, with the release that was looked at.
-        bounds: requirements that were asked for, of any distribution.
+        upstream: the target.
+        bounds: requirements that were asked for, on any distributions. If none is on this one, the
+            requirement is the minor version of the newest release, `vllm>=0.32,<0.33`.
     """
     package = upstream.target.module.partition(".")[0]
     newest = upstream.newest
@@ -169,9 +180,9 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
         if bound:
             return f"{package}{bound}"
     version = FoundVersion(package, newest.version, newest.name).counts_as
-    *outer, last = version.partition(".post")[0].split(".")[:2]
-    lower = ".".join([*outer, last])
-    upper = ".".join([*outer, str(int(last) + 1)])
+    *major, last = version.partition(".post")[0].split(".")[:2]
+    lower = ".".join([*major, last])
+    upper = ".".join([*major, str(int(last) + 1)])
     return f"{package}>={lower},<{upper}"
 
 
@@ -193,19 +204,19 @@ class PackLocation(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """The folder that its top package is in."""
+        """The folder that contains its top package, `src` for `src/my_package/my_pack`."""
         return self.folder.parents[self.module.count(".")]
 
     @property
     def new_parents(self) -> list[Path]:
-        """The `__init__.py` files that the packages around it lack."""
+        """The `__init__.py` files that the packages around it lack, the outermost first."""
         outer = list(self.folder.parents)[: self.module.count(".")]
         return [
             folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()
         ]
 
     def files(self, bodies: Mapping[str, str]) -> list[PlannedFile]:
-        """Return what the pack has beside its rows: the packages around it, and bodies.
+        """Return the files of the pack beside that of its rows: packages around it, and bodies.
 
         Args:
             bodies: the texts of bodies, by name.
@@ -217,15 +228,15 @@ class PackLocation(NamedTuple):
 
 
 def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackLocation:
-    """Return where a pack is, or is to be.
+    """Return where a pack is, or where it will be made.
 
     Args:
-        text: a folder, or the name of a module.
-        here: the folder that relative folders, and new packages, are in.
-        find: finds the file of an importable module; None where there is none.
+        text: a folder, or the name of a module, as on the command line.
+        here: the folder that a relative folder, or a new package, is in.
+        find: returns the file of an importable module; None where there is none.
 
     Raises:
-        ScaffoldError: it is no package, and none can be made there.
+        ScaffoldError: It is no package, and none can be made there.
     """
     folder = here / text
     if folder.is_file():
@@ -247,7 +258,7 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
 
 
 def _home(here: Path) -> Path:
-    """Choose where a new package goes: into `src` where that is, and no package lies beside it."""
+    """Return the folder for a new package: `src` if there is one and no package beside it."""
     source = here / "src"
     packages = [
         file.parent for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"
@@ -258,14 +269,20 @@ def _home(here: Path) -> Path:
 
 
 def _of_folder(text: str, folder: Path) -> PackLocation:
-    """Name the pack of a folder, with the packages that are around it.
+    """Work out the dotted name of the pack in a folder, from the packages around it.
+
+    Args:
+        text: the folder as on the command line, for the error.
+        folder: the folder, absolute.
 
     Raises:
-        ScaffoldError: a folder's name is none that can be imported.
+        ScaffoldError: The name of a folder cannot be imported.
     """
     names = [folder.name]
     for outer in folder.parents:
-        if not (outer / INIT).exists() and (outer.exists() or outer.name == "src"):
+        # A folder that does not exist will be a package, but for `src`.
+        is_package = (outer / INIT).exists()
+        if not is_package and (outer.exists() or outer.name == "src"):
             break
         names.insert(0, outer.name)
     if not all(name.isidentifier() for name in names):

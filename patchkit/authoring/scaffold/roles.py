@@ -1,4 +1,4 @@
-"""Proposes the roles of a new row: from the last probe, or from a table of vLLM's modules."""
+"""Proposes the roles of a new row, from the last probe or from a table of vLLM's modules."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,15 @@ from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.target import Target
 
 _TABLE = "vllm_roles.json"
-"""Made by `studies/module_roles.py`."""
+"""The roles of the processes that import each module; made by `studies/module_roles.py`."""
 
 
 class ProposedRoles(NamedTuple):
-    """Roles for a row.
+    """Roles that a new row may have.
 
     Args:
         roles: The roles.
-        source: Where they come from, in words.
+        source: Where they are known from, in words.
     """
 
     roles: frozenset[Role]
@@ -56,13 +56,14 @@ def propose_roles(
 
 
 def _words_of_table(table: dict[str, Any]) -> str:
+    """Say what the table is, for `ProposedRoles.source`."""
     return (
         f"engines of {table['release']} (a table of modules, made on {table['made']})"
     )
 
 
 def _probed_roles(probe: dict[str, Any], target: Target) -> set[Role]:
-    """Return the roles that a probe found for a target; none where it did not look for it."""
+    """Return the roles that a probe found for a target; an empty set if it did not look for it."""
     roles: set[Role] = set()
     entries = probe.get("targets")
     if isinstance(entries, list):
@@ -73,7 +74,7 @@ def _probed_roles(probe: dict[str, Any], target: Target) -> set[Role]:
 
 
 def _roles_in(names: object) -> set[Role]:
-    """Return the roles in a list of names; another patchkit may have written others."""
+    """Return the roles of a list of names; names that another version has written are ignored."""
     if not isinstance(names, Iterable):
         return set()
     known = {str(role): role for role in Role}
@@ -81,7 +82,7 @@ def _roles_in(names: object) -> set[Role]:
 
 
 def _read(answer: Path | None) -> dict[str, Any]:
-    """Read the answer of a probe; nothing where it cannot be read."""
+    """Read the answer of a probe; {} where there is none, or it cannot be read."""
     if answer is None:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Changes rows in the file of a pack: adds one to the tuple, or rewrites what one consists of."""
+"""Edits rows in the file of a pack: adds a row, or rewrites the changes of one."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,22 +29,22 @@ _AS_ROW = "expected a row written as Patch(name='…', requires=(…), changes=(
 
 
 class _UnplainPackError(ScaffoldError):
-    """The rows or the import of a pack are written in a way that cannot be added to."""
+    """The rows or the import of a pack are not written in the plain form that can be edited."""
 
 
 def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
-    """Put a row before the closing bracket of a pack's tuple, and its names into the import.
+    """Add a row at the end of a pack's PATCHES, and the names it needs to the import of patchkit.
 
     Args:
         file: the file of the pack, for errors.
-        content: what the file has in it.
+        content: its content.
         patch: the row.
 
     Returns:
-        What the file shall have in it.
+        The new content.
 
     Raises:
-        ScaffoldError: tuple or import are written in another way: the row is its author's to paste.
+        ScaffoldError: Tuple or import are not written in the plain form.
     """
     try:
         new = rewritten(content, lambda text: _additions(text, patch))
@@ -52,7 +52,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         new_row_count = _count_rows(new)
     except SyntaxError as error:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}") from error
-    except (_UnplainPackError, ValueError) as error:  # the parser's own, of null bytes
+    except (_UnplainPackError, ValueError) as error:  # ValueError: it has null bytes
         raise ScaffoldError(f"{file}: {error}, {_PLAIN_PACK}") from error
     if new_row_count != row_count + 1:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}")
@@ -66,20 +66,20 @@ def with_changes(
     new: Sequence[Sequence[Change]],
     requires: Sequence[str],
 ) -> bytes:
-    """Write what each change of a row becomes, and what the row requires, into a pack's file.
+    """Replace the changes and the requirements of a row in a pack's file.
 
     Args:
         file: the file of the pack, for errors.
-        content: what the file has in it.
+        content: its content.
         patch: the row as it is.
         new: for each change of the row, in order, the changes that replace it.
-        requires: the requirements that the row shall have.
+        requires: the new requirements of the row.
 
     Returns:
-        What the file shall have in it.
+        The new content.
 
     Raises:
-        ScaffoldError: the row is written in another way: it is its author's to change.
+        ScaffoldError: The row is not written in the plain form.
     """
 
     def text_changes(text: bytes) -> Iterator[TextChange]:
@@ -91,7 +91,7 @@ def with_changes(
             raise ScaffoldError(
                 f"{file}: found the row {patch.name} written otherwise, {_AS_ROW}"
             )
-        yield from _other_changes(text, changes, patch.changes, new)
+        yield from _replaced_changes(text, changes, patch.changes, new)
         new_requirements = tuple(requires)
         if new_requirements != tuple(patch.requires):
             start, end = span(text, requirements)
@@ -101,21 +101,22 @@ def with_changes(
 
 
 def _count_rows(content: bytes) -> int:
+    """Count the elements of PATCHES."""
     tree = ast.parse(content)
     return len(_tuple_of_rows(tree).elts)
 
 
 def _tuple_of_rows(tree: ast.Module) -> ast.Tuple:
-    """Find the tuple that a pack assigns to PATCHES, which it names nowhere else.
+    """Find the tuple that a pack assigns to PATCHES.
 
     Raises:
-        _UnplainPackError: there is none.
+        _UnplainPackError: There is none, or the file uses the name elsewhere too.
     """
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     uses = [name for name in names if name.id == "PATCHES"]
-    for node in tree.body:
-        targets = _targets_of(node)
-        value = getattr(node, "value", None)
+    for statement in tree.body:
+        targets = _targets_of(statement)
+        value = getattr(statement, "value", None)
         is_only_use = bool(targets) and targets == uses
         if is_only_use and isinstance(value, ast.Tuple):
             return value
@@ -123,7 +124,7 @@ def _tuple_of_rows(tree: ast.Module) -> ast.Tuple:
 
 
 def _targets_of(node: ast.stmt) -> list[ast.expr]:
-    """Return what a statement assigns to."""
+    """Return the targets of an assignment; [] for any other statement."""
     if isinstance(node, ast.Assign):
         return node.targets
     if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
@@ -132,10 +133,10 @@ def _targets_of(node: ast.stmt) -> list[ast.expr]:
 
 
 def _additions(text: bytes, patch: Patch) -> Iterator[TextChange]:
-    """Write the changes that `with_row` makes.
+    """Yield the text changes that add a row to a pack's file.
 
     Raises:
-        _UnplainPackError: tuple or import are written in another way.
+        _UnplainPackError: Tuple or import are not written in the plain form.
     """
     tree = ast.parse(text)
     _, end_of_tuple = span(text, _tuple_of_rows(tree))
@@ -157,10 +158,10 @@ def _additions(text: bytes, patch: Patch) -> Iterator[TextChange]:
 def _import_additions(
     text: bytes, tree: ast.Module, names: set[str]
 ) -> Iterator[TextChange]:
-    """Write the change that adds names to a pack's import of patchkit; none if it has them.
+    """Yield the text change that adds names to a pack's import of patchkit; none if it has them.
 
     Raises:
-        _UnplainPackError: the import is written in another way.
+        _UnplainPackError: The import is not written in the plain form.
     """
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     of_patchkit = [
@@ -184,24 +185,30 @@ def _import_additions(
 
 
 def _written_fields(tree: ast.Module, name: str) -> dict[str | None, ast.expr]:
-    """Find the arguments of the call that makes a row, by keyword; none where there is no such."""
-    for call in ast.walk(tree):
-        keywords = getattr(call, "keywords", ())
+    """Find the call `Patch(name=…, …)` of a row, and return its arguments by keyword.
+
+    Returns:
+        {} if there is no such call.
+    """
+    for node in ast.walk(tree):
+        keywords = getattr(node, "keywords", ())
         fields = {keyword.arg: keyword.value for keyword in keywords}
-        written = fields.get("name")
-        is_its = isinstance(written, ast.Constant) and written.value == name
-        if is_its and "changes" in fields:
+        written_name = fields.get("name")
+        is_of_row = (
+            isinstance(written_name, ast.Constant) and written_name.value == name
+        )
+        if is_of_row and "changes" in fields:
             return fields
     return {}
 
 
-def _other_changes(
+def _replaced_changes(
     text: bytes,
     written: ast.Tuple,
     before: Iterable[Change],
     after: Sequence[Sequence[Change]],
 ) -> Iterator[TextChange]:
-    """Write each change of a row that becomes another.
+    """Yield the text changes that replace changes of a row; those that stay are not touched.
 
     Args:
         text: the text of the pack's file.
@@ -215,17 +222,16 @@ def _other_changes(
     bracket = end_of_tuple - 1
     ends = [*starts[1:], bracket]
     _, end_of_last = spans[-1]
-    # What is alone in a tuple needs a comma.
+    # A tuple of one element needs a comma; the last element may have none until now.
     is_last_alone = bool(after[-1]) and not any(after[:-1])
-    behind_last = text[end_of_last:].lstrip()
-    has_comma = behind_last.startswith(b",")
+    has_comma = text[end_of_last:].lstrip().startswith(b",")
     if is_last_alone and not has_comma:
         yield end_of_last, end_of_last, ","
     for (start, end), next_start, old, new in zip(
         spans, ends, before, after, strict=True
     ):
         if not new:
-            yield start, next_start, ""
+            yield start, next_start, ""  # with the comma and space behind it
         elif list(new) != [old]:
             depth = _depth_at(text, start)
             separator = f",\n{INDENT * depth}"
@@ -234,7 +240,7 @@ def _other_changes(
 
 
 def _depth_at(text: bytes, start: int) -> int:
-    """Return how far a change is indented, in steps; 2 where other code is before it."""
+    """Return the indentation of a change in steps; 2 where other code is before it on its line."""
     margin = text[line_start(text, start) : start]
     if margin.strip():
         return 2

@@ -1,4 +1,4 @@
-"""Writes rows as an author does: on lines that are short, and stable under every formatter."""
+"""Writes rows as source code, in short lines that formatters leave as they are."""
 
 import dataclasses
 import json
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from patchkit.core.rows.declaration import Change, Patch, Role
 
 WIDTH = 88
-"""A line that is longer is split, with a comma at its end: stable under every formatter."""
+"""A longer call is split, with a comma after each argument, which formatters leave as it is."""
 INDENT = "    "
 _OPTIONAL_FIELDS = (
     ("required", True),
@@ -20,18 +20,18 @@ _OPTIONAL_FIELDS = (
 
 
 def row_text(patch: Patch, depth: int = 0) -> str:
-    """Return the text of a row; its first line is not indented.
+    """Return the text of a row; the first line is not indented.
 
     Args:
         patch: The row.
-        depth: How far its last line is indented, in steps.
+        depth: The indentation of its last line, in steps.
     """
     arguments = _fields(patch, depth + 1)
     return exploded("Patch", arguments, depth)
 
 
 def new_pack(module: str, *patches: Patch) -> bytes:
-    """Return the `__init__.py` of a pack.
+    """Return the content of the `__init__.py` of a pack.
 
     Args:
         module: The name of the pack.
@@ -49,10 +49,10 @@ def new_pack(module: str, *patches: Patch) -> bytes:
 
 
 def is_named(content: bytes, patch: Patch) -> bool:
-    """Whether a file has a row of a patch's name.
+    """Whether the file of a pack has a row with the name of a patch, however it is written.
 
     Args:
-        content: What the file has in it.
+        content: The content of the file.
         patch: The patch.
     """
     name = re.escape(patch.name)
@@ -63,7 +63,7 @@ def is_named(content: bytes, patch: Patch) -> bool:
 
 
 def imported_names(patch: Patch) -> set[str]:
-    """Return what the text of a row needs from patchkit.
+    """Return the names that the text of a row imports from patchkit.
 
     Args:
         patch: The row.
@@ -77,15 +77,17 @@ def imported_names(patch: Patch) -> set[str]:
 
 
 def _fields(patch: Patch, depth: int) -> Iterator[str]:
-    """Write the arguments of a row, each at a depth."""
-    name_text = literal(patch.name)
-    yield f"name={name_text}"
+    """Yield the arguments of a row, as text.
+
+    Args:
+        patch: The row.
+        depth: The indentation of their lines, in steps.
+    """
+    yield f"name={literal(patch.name)}"
     if patch.body is not None:
-        body_text = literal(patch.body)
-        yield f"body={body_text}"
+        yield f"body={literal(patch.body)}"
     requirements = tuple(patch.requires)
-    requirements_text = literal(requirements)
-    yield f"requires={requirements_text}"
+    yield f"requires={literal(requirements)}"
     if patch.roles is not None:
         role_texts = [f"Role.{role.name}" for role in Role if role in patch.roles]
         roles = ", ".join(role_texts)
@@ -93,30 +95,27 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
     yield _changes(patch, depth)
     for name in ("why", "upstream", "sunset"):
         value = getattr(patch, name)
-        text = literal(value)
-        yield f"{name}={text}"
+        yield f"{name}={literal(value)}"
     for name, default in _OPTIONAL_FIELDS:
         value = getattr(patch, name)
-        if value == default:
-            continue
-        text = literal(value)
-        yield f"{name}={text}"
+        if value != default:
+            yield f"{name}={literal(value)}"
 
 
 def _changes(patch: Patch, depth: int) -> str:
-    """Write the changes of a row.
+    """Write the argument `changes` of a row.
 
-    A short change that is alone stays on the line: there, formatters do not mind the comma.
+    One short change stays on the line, as in `changes=(Wrap("a:f", by="g"),)`: formatters do not
+    split a tuple of one element for its comma.
     """
     inner_depth = depth + 1
     if len(patch.changes) != 1:
         texts = [change_text(change, inner_depth) for change in patch.changes]
         return exploded("changes=", texts, depth)
-    (alone,) = patch.changes
-    brackets = "changes=(,),"
-    width = len(brackets)
-    room = width - len(INDENT)
-    text = change_text(alone, inner_depth, room)
+    (change,) = patch.changes
+    # The text is made for a line of its own, one step further in, and then stands in brackets.
+    room = len("changes=(,),") - len(INDENT)
+    text = change_text(change, inner_depth, room)
     if "\n" in text:
         return exploded("changes=", [text], depth)
     return f"changes=({text},)"
@@ -127,55 +126,49 @@ def change_text(change: Change, depth: int, room: int = 1) -> str:
 
     Args:
         change: The change.
-        depth: How far the line is indented, in steps.
-        room: How many characters there are beside the change on its line.
+        depth: The indentation of the line, in steps.
+        room: How many further characters its line has, such as the comma behind it.
     """
     target_field, *names = _written_arguments(change)
     target = getattr(change, target_field)
     arguments = [literal(target)]
     for name in names:
         value = getattr(change, name)
-        text = literal(value)
-        argument = f"{name}={text}"
-        arguments.append(argument)
+        arguments.append(f"{name}={literal(value)}")
     joined = ", ".join(arguments)
-    plain = f"{change.kind}({joined})"
+    one_line = f"{change.kind}({joined})"
     margin = INDENT * depth
-    width = len(margin) + len(plain) + room
-    if width <= WIDTH:
-        return plain
+    if len(margin) + len(one_line) + room <= WIDTH:
+        return one_line
     return exploded(change.kind, arguments, depth)
 
 
 def _written_arguments(change: Change) -> list[str]:
-    """Name the fields of a change that are no defaults, the positional one first."""
+    """Name the fields of a change whose value is not the default, the positional one first."""
     names: list[str] = []
     declared = dataclasses.fields(change)
     positional_first = sorted(declared, key=lambda field: bool(field.kw_only))
     for field in positional_first:
         value = getattr(change, field.name)
-        is_needed = field.default is dataclasses.MISSING
-        is_other = value != field.default
-        if is_needed or is_other:
+        is_required = field.default is dataclasses.MISSING
+        if is_required or value != field.default:
             names.append(field.name)
     return names
 
 
 def literal(value: object) -> str:
-    """Return a string, a number, a type, or a tuple of them, as Python has it.
+    """Return the Python source of a string, a number, a type, or a tuple of them.
 
     Args:
-        value: The value.
+        value: The value; the elements of a tuple are written in turn.
     """
     if isinstance(value, str):
         if value.count('"') > value.count("'"):
-            return repr(value)  # which has fewer backslashes
-        return json.dumps(value, ensure_ascii=False)
+            return repr(value)  # with fewer backslashes than between double quotes
+        return json.dumps(value, ensure_ascii=False)  # in double quotes
     if isinstance(value, tuple):
-        texts = map(literal, value)
-        elements = ", ".join(texts)
-        is_alone = len(value) == 1
-        if is_alone:
+        elements = ", ".join(map(literal, value))
+        if len(value) == 1:
             return f"({elements},)"
         return f"({elements})"
     if isinstance(value, type):
@@ -184,27 +177,21 @@ def literal(value: object) -> str:
 
 
 def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
-    """Return a call with an argument a line.
+    """Return the text of a call, or a tuple, with each argument on a line of its own.
 
     Args:
         head: What stands before the opening bracket.
         arguments: The arguments; the first line of each is not indented.
-        depth: How far the closing bracket is indented, in steps.
+        depth: The indentation of the closing bracket, in steps.
     """
     outer = INDENT * depth
     inner = outer + INDENT
-    first_line = f"{head}("
-    lines = [first_line]
-    for argument in arguments:
-        line = f"{inner}{argument},"
-        lines.append(line)
-    last_line = f"{outer})"
-    lines.append(last_line)
-    return "\n".join(lines)
+    inner_lines = [f"{inner}{argument}," for argument in arguments]
+    return "\n".join([f"{head}(", *inner_lines, f"{outer})"])
 
 
 def from_import(module: str, names: Iterable[str]) -> str:
-    """Return an import of sorted names, with a name a line where one line is too long.
+    """Return an import of sorted names, each on a line of its own where one line is too long.
 
     Args:
         module: The module.
@@ -220,12 +207,13 @@ def from_import(module: str, names: Iterable[str]) -> str:
 
 
 def name_key(name: str) -> tuple[int, str]:
-    """Return what names of an import are sorted by: constants, then classes, then the others.
+    """Return the sort key of a name in an import: constants, then classes, then other names.
 
     Args:
         name: The name; it may be `name as alias`.
     """
     imported = name.partition(" ")[0]
+    # A single upper-case letter is a class, as isort and ruff count it.
     is_constant = len(imported) > 1 and imported.isupper()
     if is_constant:
         return 0, name

@@ -1,29 +1,33 @@
-"""Makes changes in the text of a Python file, at the positions of syntax nodes."""
+"""Edits the text of a Python file at the positions of syntax nodes."""
 
 import ast
 from collections.abc import Callable, Iterable
 
 TextChange = tuple[int, int, str]
-"""Where the text that is replaced begins and ends, in bytes, and what replaces it."""
+"""The start and end of a piece of text, in bytes, and the text that replaces it."""
 ChangeFinder = Callable[[bytes], Iterable[TextChange]]
-"""Works out the changes of a text."""
+"""Returns the changes to make in a text."""
 
 
-def rewritten(content: bytes, edits: ChangeFinder) -> bytes:
-    """Return a file's text with changes made; its lines end as before.
+def rewritten(content: bytes, changes_in: ChangeFinder) -> bytes:
+    r"""Make changes in the content of a file, whose kind of line ends is preserved.
 
     Args:
-        content: What the file has in it.
-        edits: Works out the changes; the lines of the text that it gets end with a newline alone.
+        content: The content.
+        changes_in: Returns the changes; it is given the content with `\n` for `\r\n`.
+
+    Returns:
+        The new content.
     """
     newline = b"\n"
     has_carriage_returns = b"\r\n" in content
     if has_carriage_returns:
         newline = b"\r\n"
     text = content.replace(newline, b"\n")
-    changes = edits(text)
-    from_the_end = sorted(changes, reverse=True)
-    for start, end, replacement in from_the_end:
+    changes = changes_in(text)
+    # From the end backwards, so that the positions of the changes still to make stay true.
+    backwards = sorted(changes, reverse=True)
+    for start, end, replacement in backwards:
         before = text[:start]
         behind = text[end:]
         new = replacement.encode()
@@ -44,12 +48,12 @@ def span(text: bytes, node: ast.expr | ast.stmt) -> tuple[int, int]:
 
 
 def offset(text: bytes, line: int | None, column: int | None) -> int:
-    """Return the place in bytes of a line and a column of the parser's.
+    """Return the position in bytes of a line and column that the parser gives.
 
     Args:
         text: The text that was parsed.
         line: The line, from 1; None for the first.
-        column: The column, from 0; None for the first.
+        column: The column in bytes, from 0; None for the first.
     """
     lines = text.splitlines(keepends=True)
     line_index = (line or 1) - 1
@@ -59,7 +63,7 @@ def offset(text: bytes, line: int | None, column: int | None) -> int:
 
 
 def line_start(text: bytes, position: int) -> int:
-    """Return where the line of a position begins, in bytes.
+    """Return the position at which the line of another position begins, in bytes.
 
     Args:
         text: The text.

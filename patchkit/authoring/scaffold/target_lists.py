@@ -1,4 +1,4 @@
-"""Reads lists of targets, one a line, each of which becomes a row; names the rows after them."""
+"""Reads lists of targets, each of which becomes a row, and chooses the names of these rows."""
 
 import re
 from collections.abc import Collection
@@ -26,7 +26,7 @@ class ListedTarget(NamedTuple):
 
 
 def read_list(file: Path) -> list[ListedTarget]:
-    """Read a list of targets; empty lines, and what follows a `#`, do not count.
+    """Read a file with a target on each line; empty lines and comments after `#` are skipped.
 
     Args:
         file: The file.
@@ -51,19 +51,29 @@ def read_list(file: Path) -> list[ListedTarget]:
     return listed
 
 
-def _listed(text: str, place: str) -> ListedTarget:
-    """Read a line; `place` is where it stands, for errors."""
+def _listed(text: str, location: str) -> ListedTarget:
+    """Read a line: a target, or a target and a name; raise ScaffoldError for anything else.
+
+    A target may have spaces itself, in the key of an item, so the whole line is tried first.
+
+    Args:
+        text: The line.
+        location: Its file and number, for the error.
+    """
     *words, last = text.split()
     for target, name in ((text, ""), (" ".join(words), last)):
         try:
             return ListedTarget(Target.parse(target), name)
         except ValueError:
             continue
-    raise ScaffoldError(f"{place}: found {text!r}, {_EXPECTED}")
+    raise ScaffoldError(f"{location}: found {text!r}, {_EXPECTED}")
 
 
 def name_for(target: Target, taken: Collection[str]) -> str:
-    """Return a name for the patch of a target: what is in front of it makes a name that is free.
+    """Return a name for the patch of a target.
+
+    For `vllm.envs:PORT`, that is `port`; if it is taken, `envs-port`, `vllm-envs-port`, and then
+    `vllm-envs-port-2`.
 
     Args:
         target: The target.
@@ -85,6 +95,7 @@ def name_for(target: Target, taken: Collection[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Split `SchedulerConfig.max_num` into its words, in lower case."""
+    """Split a name into words, in lower case: `SchedulerConfig.max_num` into four."""
+    # Between `aB`, and before the last capital of `ABc`.
     separated = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
     return re.findall(r"[a-z0-9]+", separated.lower())

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.coverage import released
-from patchkit.analysis.check.findings import told_causes
+from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.loading import load_faults
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import accept
@@ -72,7 +72,7 @@ def command(
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, released(rows), library)
         locks, faults = _locks_before_and_after(rows_by_file, releases, progress)
-    for cause in told_causes(faults):
+    for cause in unreadable_causes(faults):
         say(f"not looked at: {cause}")
     changed = [file for file, (before, after) in locks.items() if before != after]
     if not dry:

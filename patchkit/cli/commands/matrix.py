@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.analysis.check.findings import told_causes
+from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.lanes import read_lanes
 from patchkit.analysis.check.matrix import Case, boundaries, cases, few
 from patchkit.analysis.check.opening import on_index
@@ -92,7 +92,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     with progress_bar() as progress:
         checked_releases = on_index(releases, library)
         releases_by_case, faults = cases(rows, checked_releases, progress)
-    for cause in told_causes(faults):
+    for cause in unreadable_causes(faults):
         say(f"left out: {cause}")
     project = checked_releases[0].project
     chosen: dict[str, list[Case]] = {}

@@ -109,6 +109,10 @@ def command(
         _list_runs(form)
         return 0
     run = None
+    if source == "":
+        raise click.UsageError(
+            "found an empty DIR, expected a directory, or a run's number"
+        )
     journal = source or Settings.read().journal
     if ray is None:
         journal, run = _find_journal(journal, must_exist=not watch)

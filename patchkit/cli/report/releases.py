@@ -98,7 +98,7 @@ def _exercised(
     shared_count = 0
     for case in cases:
         if not case.source:
-            ends.setdefault(case.words, []).append(case.subject)
+            ends.setdefault(case.end, []).append(case.subject)
         elif releases_by_case[case] > 1:
             shared_count += 1
         else:

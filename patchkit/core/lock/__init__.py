@@ -1,1 +1,1 @@
-"""What somebody has reviewed, and whether the source here is still that."""
+"""Reads and writes locks, the files that record which upstream sources were reviewed."""

@@ -1,8 +1,8 @@
 """Finds and reads the locks that say what was reviewed for a row.
 
-A pack brings its own: `patchkit.lock` in its folder or in one around it, up to the top of its
-package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one for all. What an
-installed pack brings is never lost: reviews of one's own are added to it.
+A pack has a lock of its own: `patchkit.lock` in its folder or in one above, up to that of its
+top-level package, or at the root of the checkout that it lies in. `PATCHKIT_LOCK` names one file
+for all rows. The lock of an installed pack always counts: a user's own reviews are added to it.
 """
 
 import functools
@@ -38,13 +38,13 @@ class Locks:
         self._file_of_pack: dict[str, Path | None] = {}
 
     def of(self, row: Row) -> Lock | None:
-        """Return what was reviewed for a row.
+        """Return a lock with what was reviewed for a row.
 
         Args:
             row: The row.
 
         Returns:
-            A lock, in which other rows may be, too; None if there is no lock for the row.
+            The lock, which may have entries for other rows, too; None if there is none for the row.
 
         Raises:
             LockError: A lock is missing, cannot be read, or is malformed.
@@ -57,7 +57,7 @@ class Locks:
         return united(row.name, locks)
 
     def file(self, row: Row) -> Path | None:
-        """Find the file of the lock that speaks of a row, the first if there are two.
+        """Find the file of the lock for a row, the user's if an installed pack has one, too.
 
         Args:
             row: The row.
@@ -74,7 +74,14 @@ class Locks:
         return files[0]
 
     def _files(self, row: Row) -> list[Path]:
-        is_foreign = self.home(row.pack) is None
+        """Return the files of the locks that may have a row, the user's before an installed pack's.
+
+        Raises:
+            LockError: The named lock is missing, or the user's cannot be read.
+        """
+        is_foreign = (
+            self.home(row.pack) is None
+        )  # a user cannot write into an installed pack
         own = self.own(row.pack)
         files = []
         if self._lock_of_all is not None:
@@ -93,7 +100,7 @@ class Locks:
         return files
 
     def _added_files(self, row: Row, own: Path | None) -> list[Path]:
-        """Return the lock that adds to what a pack brings, if it is there and has the row."""
+        """Return the user's lock, if it exists, and has the row or is the only one for it."""
         if self._added_lock is None or not self._added_lock.exists():
             return []
         if own is not None and row.name not in self._read(self._added_lock).entries:
@@ -101,10 +108,10 @@ class Locks:
         return [self._added_lock]
 
     def of_all(self, rows: Iterable[Row]) -> Lock:
-        """Make one lock of those that speak of some rows.
+        """Make one lock with all that was reviewed for some rows.
 
         Args:
-            rows: The rows; what a lock says of further ones is left out.
+            rows: The rows; entries for other rows are left out.
 
         Returns:
             The lock.
@@ -149,7 +156,7 @@ class Locks:
 
 
 def is_installed(file: Path) -> bool:
-    """Whether a file was put where it lies by an installer.
+    """Whether an installer has put a file where it is: into `site-packages` or the like.
 
     Args:
         file: The file or folder.
@@ -158,6 +165,7 @@ def is_installed(file: Path) -> bool:
 
 
 def _own_lock(pack: str) -> Path | None:
+    """Find the nearest lock of a pack, as `Locks.own` says."""
     for folder in _folders(pack):
         file = folder / NAME
         if file.is_file():
@@ -166,13 +174,17 @@ def _own_lock(pack: str) -> Path | None:
 
 
 def _folders(pack: str) -> Iterator[Path]:
-    """Yield the folders that may hold the lock of a pack, its own first."""
+    """Yield the folders that may hold the lock of a pack, its own first.
+
+    For the pack `a.b` these are `a/b` and `a`, and then the root of the checkout: the folder of `a`
+    or the one above (for a layout `src/a`), whichever has a `pyproject.toml` or the like.
+    """
     module = sys.modules.get(pack)
     package_folders = list(getattr(module, "__path__", ()))
     if not package_folders:
         file = getattr(module, "__file__", None)
         if file and not is_installed(Path(file)):
-            yield Path(file).parent  # a module by itself
+            yield Path(file).parent  # the pack is a plain module
         return
     folder = Path(package_folders[0])
     for _ in pack.split("."):

@@ -7,8 +7,9 @@ For each patch and target the file has one line for each run of releases whose s
         d5d1d1f39d6821ae  vllm 0.11.1 - 0.13.0
           written 5d8a4c66b2f0e913
 
-What is reviewed is the source; the releases say where it was seen. How it is written, comments and
-all, lets a process see that it runs what was reviewed without parsing it.
+The first hash is the fingerprint of a source that was reviewed; the releases say where it was seen.
+The hash behind `written` is its wording: of the text as it is, with comments. A process compares it
+first, as that needs no parser.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from patchkit.core.versions.requirements import ReleaseVersion
 
-    # Patch -> target -> spans by release.
+    # Patch -> target -> spans, sorted by release.
     Entries = Mapping[str, Mapping[str, Sequence["Span"]]]
     # The same two levels, while a file is read.
     _Targets = dict[str, list["Span"]]
@@ -63,7 +64,7 @@ class Span(NamedTuple):
     wordings: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the file that stand below the target."""
+        """Yield the lines of the file for this span, indented below its target."""
         yield f"    {self}"
         for start in range(0, len(self.wordings), _WORDINGS_IN_LINE):
             end = start + _WORDINGS_IN_LINE
@@ -219,6 +220,7 @@ def _expected_format(first: str) -> str:
 
 
 def _refused(file: str, number: int, line: str, expected: str) -> LockError:
+    """Make the error of a malformed line, which is quoted, but not in full if it is long."""
     quoted = repr(line[:_MAX_QUOTED])
     if len(line) > _MAX_QUOTED:
         quoted += "…"
@@ -227,7 +229,7 @@ def _refused(file: str, number: int, line: str, expected: str) -> LockError:
 
 
 def _add_line(line: str, entries: _Patches) -> str:
-    """Add what a line says to the entry that it belongs to, the last of its kind.
+    """Add what a line says to the patch, target or span above it, which its indentation tells.
 
     Returns:
         What was expected in place of the line if it is malformed, else ''.
@@ -249,13 +251,16 @@ def _add_line(line: str, entries: _Patches) -> str:
 
 
 def _last(entries: dict[str, _Value] | None) -> _Value | None:
+    """Return the value that was added last; None if there are no entries."""
     if not entries:
         return None
     newest_first = reversed(entries.values())
     return next(newest_first)
 
 
+# Each of these returns what was expected if the text is malformed, else ''.
 def _add_patch(text: str, entries: _Patches) -> str:
+    """Add a patch, still without targets."""
     is_repeated = text in entries
     if is_repeated or " " in text:
         return "the name of a patch, each once"
@@ -264,6 +269,7 @@ def _add_patch(text: str, entries: _Patches) -> str:
 
 
 def _add_target(text: str, targets: _Targets) -> str:
+    """Add a target, still without spans."""
     if text in targets:
         return "each target once"
     targets[text] = []
@@ -271,6 +277,7 @@ def _add_target(text: str, targets: _Targets) -> str:
 
 
 def _add_span(text: str, spans: list[Span]) -> str:
+    """Add a fingerprint and its releases."""
     match = _SPAN.fullmatch(text)
     if match is None:
         return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
@@ -286,6 +293,7 @@ def _add_span(text: str, spans: list[Span]) -> str:
 
 
 def _add_wordings(text: str, spans: list[Span]) -> str:
+    """Add wordings to the last span."""
     if not _WORDINGS.fullmatch(text):
         return f"such as '{_WRITTEN} 0123456789abcdef'"
     span = spans[-1]
@@ -296,7 +304,7 @@ def _add_wordings(text: str, spans: list[Span]) -> str:
 
 
 def write_lock(file: Path, lock: Lock) -> None:
-    """Write a lock, the whole of it or nothing.
+    """Write a lock to a draft beside the file, which then takes its place: all of it or nothing.
 
     Args:
         file: The file to write; one that is there is replaced, and its mode is kept.
@@ -344,7 +352,7 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
     """Add spans to others; those with the same source that overlap become one.
 
     Args:
-        spans: The spans that are there.
+        spans: The earlier spans.
         more: The spans to add.
 
     Returns:
@@ -357,7 +365,7 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
 
 
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
-    """Yield spans, and at the end a new one that takes in those that it overlaps."""
+    """Yield spans and a new one; those of the same source that overlap it are merged into it."""
     for span in spans:
         is_same_source = span[:2] == new[:2]
         if is_same_source and _overlap(span, new):
@@ -368,12 +376,14 @@ def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
 
 
 def _overlap(span: Span, new: Span) -> bool:
+    """Whether the releases of two spans have one in common."""
     start, end = _ends(span)
     new_start, new_end = _ends(new)
     return start <= new_end and new_start <= end
 
 
 def _merged(span: Span, new: Span) -> Span:
+    """Make one span of two with the same source that overlap."""
     first = min(span.first, new.first, key=release_order)
     last = max(span.last, new.last, key=release_order)
     wordings = {*new.wordings, *span.wordings}

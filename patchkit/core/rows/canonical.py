@@ -1,4 +1,7 @@
-"""Writes values as texts that are the same in every process: names, or what pickle makes."""
+"""Writes values as texts that are the same in every process, for digests that are compared.
+
+`repr` does not do: it may contain an address, and the order of a set differs between processes.
+"""
 
 import builtins
 import enum
@@ -34,7 +37,7 @@ def canonical(value: object) -> str:
         The text.
 
     Raises:
-        CanonicalError: The value, or one in it, is another in each process.
+        CanonicalError: The value, or one in it, has no such text, as a lambda has none.
     """
     try:
         return _text(value)
@@ -43,6 +46,7 @@ def canonical(value: object) -> str:
 
 
 def _text(value: Any) -> str:
+    """Write a value, and all that it contains; RecursionError if it contains itself."""
     kind = type(value)
     if kind in _LITERALS:
         return repr(value)
@@ -52,33 +56,36 @@ def _text(value: Any) -> str:
         isinstance(value, (type, FunctionType, BuiltinFunctionType))
         and kind is not GenericAlias
     ):
-        return _name(value)  # `list[int]` is no class, though Python 3.10 says so
+        return _name(value)  # in Python 3.10, `list[int]` is an instance of `type`, too
     if isinstance(value, (set, frozenset)):
         return _set_text(value)
     if kind is dict:
         return _call(kind, sorted(map(_item_text, value.items())))
     if kind in {list, tuple}:
         return _call(kind, map(_text, value))
-    if hasattr(kind, "__forward_arg__"):  # `Optional["Name"]`
+    if hasattr(kind, "__forward_arg__"):  # the ForwardRef in `Optional["Name"]`
         return f"{_name(kind)}({value.__forward_arg__!r})"
     return _reduced(value)
 
 
 def _item_text(item: tuple[Any, Any]) -> str:
+    """Write an item of a dict."""
     key, value = item
     return f"{_text(key)}: {_text(value)}"
 
 
 def _set_text(value: Any) -> str:
+    """Write a set, its members sorted."""
     text = _call(type(value), sorted(map(_text, value)))
-    attributes = getattr(value, "__dict__", None)  # of a subclass
+    # An instance of a subclass may have attributes.
+    attributes = getattr(value, "__dict__", None)
     if attributes:
         text += _text(attributes)
     return text
 
 
 def _name(value: Any) -> str:
-    """Name a class or function by its module and qualname."""
+    """Name a class or function by its module and qualname; CanonicalError for a local one."""
     module = value.__module__ or builtins.__name__
     if module == _VOCABULARY:
         module = "patchkit"
@@ -93,8 +100,8 @@ def _call(kind: type, texts: Any) -> str:
 
 
 def _reduced(value: Any) -> str:
-    """Write a value as pickle would take it apart."""
-    # Which is asked, as `list[int]` has the attributes of `list`.
+    """Write a value as the call that pickle would rebuild it with, and its state."""
+    # The class is used, not the value, as `list[int]` passes on the methods of `list`.
     kind: Any = type(value)
     reduce = dispatch_table.get(kind)
     try:

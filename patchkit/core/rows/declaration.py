@@ -10,7 +10,7 @@ from patchkit.core.rows.target import Target
 BEFORE = "before"
 SERVING = "serving"
 AFTER = "after"
-"""When changes are due: before a module executes, where nobody else has it, and after it."""
+"""When a change is made: before its module executes, where no finder has it, after it executed."""
 
 
 class Role(str, enum.Enum):
@@ -39,10 +39,10 @@ class Change(Record, kw_only=True):
     rebind: bool | Collection[str] = True
     when: str | None = None
 
-    # The field that holds the target, and whether it must name something inside a module.
+    # The field with the target, and whether that is `module:qualname`, not just a module.
     target_field: ClassVar[str] = "target"
     inside_module: ClassVar[bool] = True
-    # The field that names an object of the body; '' where a kind needs none.
+    # The field that names an object of the body; '' for a kind that uses none.
     body_field: ClassVar[str] = "by"
     moment: ClassVar[str] = AFTER
 
@@ -53,7 +53,7 @@ class Change(Record, kw_only=True):
 
     @property
     def place(self) -> Target:
-        """The parsed target; the registry has refused what does not parse."""
+        """The parsed target; the registry has checked that it can be parsed."""
         return Target.parse(getattr(self, self.target_field))
 
     @property

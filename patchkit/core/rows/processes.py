@@ -1,7 +1,7 @@
-"""Rows that say how a process is known, and which role it enters.
+"""Rows that say how a process is recognized, and which role it enters.
 
-patchkit's own rows are in its pack for vLLM's platforms. A package tells of its own processes by
-the entry-point group `patchkit.processes`: a module that holds `PROCESSES`, a tuple of such rows.
+patchkit's own rows are in its pack for vLLM's platforms. A package adds rows for its own processes
+by the entry-point group `patchkit.processes`, whose entries name modules with a tuple `PROCESSES`.
 The registry reads all of them.
 """
 
@@ -18,24 +18,25 @@ LIBRARIES = ("multiprocessing", "multiprocess")
 """What starts child processes: Python's own, and its namesake with functions of the same names."""
 
 NAMED = ("target", "actor", "call")
-"""Ways to know a process by a function or a class, which is named as `module:qualname`."""
+"""The values of `by` for which `what` is a function or class, as `module:qualname`."""
 BY = (*NAMED, "name", "title", "command", "switch")
-"""All ways to know a process: what a row may have as `by`."""
+"""All values that a row may have as `by`, the way to recognize a process."""
 
 
 class ProcessRow(Record):
-    """One way to know a process.
+    """One way to recognize a process.
 
     Args:
-        by: what tells: `target`, what `multiprocessing.Process(target=…)` runs; `actor`, the class
-            of a Ray actor, or a base of it; `call`, a function that is called in the process (for
-            main, the one that makes the configuration of an engine); `name`, what the process's
-            name begins with; `title`, what its title begins with, where patchkit is not in it;
-            `command`, the script or the module of `python -m`; `switch`, a variable that is set.
+        by: how it is recognized: `target`, what `multiprocessing.Process(target=…)` runs; `actor`,
+            the class of a Ray actor, or a base of it; `call`, a function that is called in the
+            process (for main, the one that makes the configuration of an engine); `name`, what the
+            process's name begins with; `title`, what its title begins with, where patchkit is not
+            in it; `command`, the script or the module of `python -m`; `switch`, a variable that is
+            set.
         what: the function or class as `module:qualname`, or the text.
         role: the role that the process enters; None for a process that needs none.
         why: the reason for no role.
-        instead_of: modules whose code for main runs nowhere where this process is.
+        instead_of: modules whose code for main is not used if an engine has this process.
     """
 
     by: str
@@ -45,7 +46,7 @@ class ProcessRow(Record):
     instead_of: Collection[str] = ()
 
     def leaves_out(self, rows: Iterable[Row]) -> list[str]:
-        """Name the patches for main whose targets run nowhere where this process is.
+        """Name the patches for main whose targets are not used if an engine has this process.
 
         Args:
             rows: The rows of patches to choose from.
@@ -62,7 +63,12 @@ class ProcessRow(Record):
 
 
 def _has_target_below(row: Row, prefixes: tuple[str, ...]) -> bool:
-    """Whether the module of one of a row's targets, with a dot after it, begins with a prefix."""
+    """Whether a change of a row targets one of the modules or a submodule.
+
+    Args:
+        row: The row.
+        prefixes: The names of the modules, each with a dot after it.
+    """
     for change in row.patch.changes:
         module = change.place.module
         if f"{module}.".startswith(prefixes):
@@ -71,22 +77,22 @@ def _has_target_below(row: Row, prefixes: tuple[str, ...]) -> bool:
 
 
 class ProcessTable:
-    """All rows of processes here, and which of them fits a process.
+    """All rows of processes here, with searches for the row that fits a process.
 
     Args:
         rows: The rows, in any order.
     """
 
     def __init__(self, rows: Iterable[ProcessRow]) -> None:
-        # The longest first: `EngineCoreTrainer` may be another's than `EngineCore`.
+        # The longest text first, so that `EngineCoreTrainer` is not taken for `EngineCore`.
         ordered = sorted(rows, key=lambda row: -len(row.what))
         self._rows = {by: _rows_by_text(ordered, by) for by in BY}
 
     def known(self, by: str, text: str) -> ProcessRow | None:
-        """Find the row that says exactly this.
+        """Find the row with exactly these values of `by` and `what`.
 
         Args:
-            by: The way to know a process, one of `BY`.
+            by: The way to recognize a process, one of `BY`.
             text: What the row has as `what`.
 
         Returns:
@@ -95,10 +101,10 @@ class ProcessTable:
         return self._rows[by].get(text)
 
     def all(self, by: str) -> Iterable[ProcessRow]:
-        """Return the rows of one way to know a process, those with the longest text first.
+        """Return the rows of one way to recognize a process, those with the longest text first.
 
         Args:
-            by: The way to know a process, one of `BY`.
+            by: The way to recognize a process, one of `BY`.
         """
         return self._rows[by].values()
 
@@ -143,6 +149,7 @@ class ProcessTable:
             The row, or None if there is none.
         """
         arguments = argv[1:]
+        # Python's own options are left out, but for `-m`; what follows it, or comes first, is run.
         plain = [word for word in arguments if word == "-m" or not word.startswith("-")]
         if not plain:
             name = ""
@@ -179,6 +186,7 @@ class ProcessTable:
 
 
 def _rows_by_text(rows: Iterable[ProcessRow], by: str) -> dict[str, ProcessRow]:
+    """Map `what` to the row, for the rows with one value of `by`."""
     return {row.what: row for row in rows if row.by == by}
 
 

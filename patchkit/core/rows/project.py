@@ -69,7 +69,7 @@ class Project:
         return cls()
 
     def folders_of(self, packs: Iterable[str]) -> list[str]:
-        """Return the folders of this project with packs that Python does not find by itself.
+        """Return the folders to add to `sys.path` for packs of this project that are not on it.
 
         Args:
             packs: The modules of the packs.
@@ -78,7 +78,7 @@ class Project:
         return self._folders_with([top for top in tops if not _is_found(top)])
 
     def folders_hidden(self, packs: Iterable[str]) -> list[str]:
-        """Return the folders with packs of which Python finds another copy, an installed one.
+        """Return the folders of packs of which Python imports another copy, an installed one.
 
         Args:
             packs: The modules of the packs.
@@ -87,7 +87,7 @@ class Project:
         return self._folders_with([top for top in found if not self._is_own(top)])
 
     def packs_here(self) -> list[str]:
-        """Return the packages of this project that hold `PATCHES`, at most two deep."""
+        """Return the packages of this project that assign `PATCHES`: `pack` or `package.pack`."""
         packs: dict[str, None] = {}
         for folder in self.folders:
             for pattern in ("*/__init__.py", "*/*/__init__.py"):
@@ -99,7 +99,7 @@ class Project:
         return list(packs)
 
     def _folders_with(self, tops: Collection[str]) -> list[str]:
-        """Return the folders of this project that hold one of some packages."""
+        """Return the folders of this project that contain one of some top-level packages."""
         folders = dict.fromkeys((_working_folder(), *self.folders))
         return [str(folder) for folder in folders if _holds_any(folder, tops)]
 
@@ -108,7 +108,7 @@ class Project:
         try:
             spec = find_spec(top)
         except (ValueError, ImportError):
-            return True  # as for `_is_found`
+            return True  # a module without a spec; `_is_found` says more
         locations = spec.submodule_search_locations if spec else None
         parents = {Path(location).resolve().parent for location in locations or ()}
         folders = (_working_folder(), *self.folders)
@@ -116,7 +116,7 @@ class Project:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Folders with modules of the project that need not be installed."""
+        """The folders where a project may keep its packages: its root, and `src` in it."""
         root = self.file.parent if self.file else _working_folder()
         return root, root / "src"
 
@@ -151,9 +151,10 @@ def _holds_rows(file: Path) -> bool:
 
 
 def _working_folder() -> Path:
+    """Return the working directory; an empty path if it was deleted."""
     try:
         return Path.cwd()
-    except OSError:  # it was deleted
+    except OSError:
         return Path()
 
 
@@ -166,14 +167,11 @@ def _holds_any(folder: Path, packages: Iterable[str]) -> bool:
 
 
 def _is_found(name: str) -> bool:
+    """Whether Python finds a top-level package, by its path or in `sys.modules`."""
     try:
         return find_spec(name) is not None
-    # A module that put itself there by hand has no spec.
-    except (
-        ValueError,
-        ImportError,
-    ):
-        return True
+    except (ValueError, ImportError):
+        return True  # code has put the module into `sys.modules`, without a spec
 
 
 def _section(file: Path) -> object:
@@ -192,11 +190,11 @@ def _section(file: Path) -> object:
 
 
 def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
-    """Read TOML.
+    """Parse a TOML file.
 
     Args:
-        file: The file that it is from, for errors.
-        source: What is in the file.
+        file: The file, for errors.
+        source: The content of the file.
 
     Returns:
         The tables by name.
@@ -210,13 +208,17 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
         import tomli as tomllib  # noqa: PLC0415
     try:
         table: dict[str, Any] = tomllib.loads(source.decode())
-    except ValueError as error:  # UnicodeDecodeError and TOMLDecodeError are
+    except ValueError as error:  # the base of UnicodeDecodeError and TOMLDecodeError
         raise SettingsError(f"{file}: found no TOML, {error}") from error
     return table
 
 
 def _checked(file: Path, section: object) -> dict[str, Any]:
-    """Return the settings of a section by name; SettingsError if one is unknown or invalid."""
+    """Return the settings of a section by name, for `Project`.
+
+    Raises:
+        SettingsError: A setting is unknown or invalid.
+    """
     if not isinstance(section, dict):
         raise SettingsError(
             f"{file}, tool.patchkit: found {section!r}, expected a table"
@@ -232,6 +234,7 @@ def _checked(file: Path, section: object) -> dict[str, Any]:
 
 
 def _setting(file: Path, key: str, value: object) -> object:
+    """Check one setting, and return it as `Project` has it; SettingsError if it is invalid."""
     if key == "lock":
         return _lock(file, value)
     pattern, expected = _LISTS[key]
@@ -246,6 +249,7 @@ def _setting(file: Path, key: str, value: object) -> object:
 
 
 def _check_release(file: Path, text: str) -> None:
+    """Refuse an entry of `releases` that is no requirement."""
     try:
         check_requirement(text)
     except RequirementError as error:
@@ -253,7 +257,10 @@ def _check_release(file: Path, text: str) -> None:
 
 
 def _lock(file: Path, value: object) -> str:
-    """Return the lock's file, as it is written if that is meant from the working directory."""
+    """Return the lock's file, which is written relative to the folder of `pyproject.toml`.
+
+    The path stays as it is written if the working directory is that folder.
+    """
     if not isinstance(value, str) or not value:
         _refuse(file, "lock", value, "a file")
     path = file.parent / value

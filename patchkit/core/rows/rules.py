@@ -1,4 +1,4 @@
-"""Checks rows and packs, and refuses the first fault with its place, the field and its value."""
+"""Checks rows and packs, and refuses the first fault, with its pack, row, field and value."""
 
 import os
 import re
@@ -27,7 +27,7 @@ _COLLECTIONS = (tuple, list, set, frozenset)
 
 
 class _FieldChecks(Record):
-    """Checks of the fields of one row, or of a pack if `patch` is None."""
+    """Checks of the fields of one row, or of a pack if `patch` is None, that raise its errors."""
 
     pack: str
     patch: str | None = None
@@ -45,7 +45,7 @@ class _FieldChecks(Record):
         ) from cause
 
     def require(self, holds: object, field: str, value: object, expected: str) -> None:
-        """Refuse the value of a field unless something holds."""
+        """Refuse the value of a field unless a condition is true."""
         if holds:
             return
         if value is None:
@@ -84,6 +84,7 @@ class _FieldChecks(Record):
             try:
                 check_requirement(text)
             except RequirementError as error:
+                # The message is `found …, expected …`, of which both parts are used again.
                 message = str(error).removeprefix("found ")
                 problem, _, expected = message.rpartition(", expected ")
                 self.refuse(field, problem, expected, error)
@@ -91,13 +92,13 @@ class _FieldChecks(Record):
     def require_in_body(self, patch: Patch, field: str, name: object) -> None:
         """Refuse what cannot be the name of an object in the body, or a patch without a body."""
         if patch.body is None:
-            holder = f"the module that holds {name!r}"
-            self.refuse("body", "none", holder)
+            expected = f"the module that holds {name!r}"
+            self.refuse("body", "none", expected)
         is_name = isinstance(name, str) and _is_dotted(name)
         self.require(is_name, field, name, "the name of an object in the body")
 
     def require_canonical(self, field: str, value: object) -> None:
-        """Refuse a value that is another in each process."""
+        """Refuse a value whose text differs between processes, such as an object's address."""
         try:
             canonical(value)
         except CanonicalError as error:
@@ -108,6 +109,7 @@ class _FieldChecks(Record):
 
 
 def _is_dotted(name: str) -> bool:
+    """Whether a text is one or several identifiers, with dots between them."""
     parts = name.split(".")
     return all(part.isidentifier() for part in parts)
 
@@ -187,6 +189,7 @@ def _bodies_in(folders: Sequence[str]) -> set[str]:
 
 
 def _check_data(checks: _FieldChecks, folders: Sequence[str], patch: Patch) -> None:
+    """Refuse a path in `data` that leads out of the pack's folders, or to no file."""
     checks.require_strings("data", patch.data)
     for name in patch.data:
         is_absolute = name.startswith("/")
@@ -213,7 +216,7 @@ def check_patch(pack: str, patch: Patch) -> None:
         DeclarationError: A field is malformed; the error names the first one.
     """
     checks = _FieldChecks(pack, patch.name)
-    name_checks = _FieldChecks(pack, str(patch.name))  # which may be no string
+    name_checks = _FieldChecks(pack, str(patch.name))  # the name may be of any type
     expected = "kebab-case, such as 'ray-worker-torch-npu'"
     name_checks.require_match(_KEBAB, "name", patch.name, expected)
     checks.require_requirements("requires", patch.requires)
@@ -238,6 +241,7 @@ def check_patch(pack: str, patch: Patch) -> None:
 
 
 def _check_roles(checks: _FieldChecks, roles: Any) -> None:
+    """Refuse roles that are no collection, empty, or not all known; None means the folder's."""
     if roles is None:
         return
     names = [role.value for role in Role]
@@ -253,6 +257,7 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
 
 
 def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
+    """Refuse `changes` unless it has at least one change, and all of them are well-formed."""
     if patch.changes in ((), []):
         checks.refuse("changes", "none", "at least one change, such as Replace(…)")
     changes: Any = patch.changes
@@ -260,7 +265,7 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
     checks.require(is_sequence, "changes", changes, "a tuple of changes")
     for number, change in enumerate(changes):
         field = f"changes[{number}]"
-        is_base = type(change) is Change
+        is_base = type(change) is Change  # it is only the base of every kind
         is_change = isinstance(change, Change) and not is_base
         checks.require(is_change, field, change, "a change, such as Replace(…)")
         described = f"{field} {change.kind}"
@@ -270,7 +275,7 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
 def _check_change(
     checks: _FieldChecks, patch: Patch, field: str, change: Change
 ) -> None:
-    """Check the fields of one change; `field` names the change in errors."""
+    """Check the fields of one change; `field` names it in errors: `changes[0] Replace`."""
     target_field = f"{field} {change.target_field}"
     _check_target(checks, target_field, change)
     if change.body_field:
@@ -296,6 +301,7 @@ def _check_change(
 
 
 def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
+    """Refuse a `rebind` that is no collection of packages, given as dotted names."""
     expected = "True, False or a tuple of strings"
     is_collection = isinstance(names, _COLLECTIONS)
     checks.require(is_collection, field, names, expected)
@@ -308,6 +314,7 @@ def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
 
 
 def _check_target(checks: _FieldChecks, field: str, change: Change) -> None:
+    """Refuse a target that is not of the form that its kind of change needs."""
     text = getattr(change, change.target_field)
     target = _parsed(text)
     expected = "'module'"
@@ -324,7 +331,7 @@ def _check_target(checks: _FieldChecks, field: str, change: Change) -> None:
 
 
 def _parsed(text: Any) -> Target | None:
-    """Read a target; None if it is malformed, or no string at all."""
+    """Parse a target; None if it is malformed, or no string at all."""
     try:
         return Target.parse(text)
     except (ValueError, AttributeError):
@@ -361,7 +368,7 @@ def check_processes(
 
 
 def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
-    """Find what is wrong with a row of a process: the field, its value, and what is expected."""
+    """Return the first field at fault, its value and what is expected; None for a sound row."""
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
     if row.by not in BY:
@@ -385,9 +392,9 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
 
 
 def _is_nameable(row: ProcessRow) -> bool:
-    """Whether `what` has the form that the row's way to know a process takes."""
+    """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
     if row.by not in NAMED and row.what:
         return True
-    # `module:qualname`, with `<locals>` perhaps.
+    # Not parsed as a target: a qualname with `<locals>` is valid here.
     text = str(row.what)
     return re.fullmatch(r"[^:]+:[^:]+", text) is not None

@@ -35,6 +35,7 @@ def check_names(settings: Settings, names: Collection[str]) -> None:
 def _check_names(
     variable: str, chosen: Collection[str], names: Collection[str]
 ) -> None:
+    """Refuse the first chosen name that is not in `names`; the error proposes similar ones."""
     for name in chosen:
         if name not in names:
             declared = some_of(sorted(names), name)
@@ -44,7 +45,7 @@ def _check_names(
 
 
 class Reviewer(Protocol):
-    """Knows which upstream sources were reviewed."""
+    """Compares installed sources with the reviewed ones; `runtime.drift` implements it."""
 
     def words(self, row: Row, changes: Iterable[Change]) -> str:
         """Say which targets of a row differ from the reviewed source.
@@ -72,7 +73,7 @@ class Selection(Record):
     Args:
         settings: The settings of this process.
         versions: The versions that run here.
-        reviewer: Knows what was reviewed; None where that is not to be asked.
+        reviewer: Compares sources with the reviewed ones; None if they are not to be compared.
         environ: The environment variables.
     """
 
@@ -96,27 +97,27 @@ class Selection(Record):
         return reason
 
     def unmet_here(self, row: Row) -> str | None:
-        """Say why a row does not apply here, as far as that needs no sources.
+        """Say why a row does not apply here, without comparing sources or raising VersionError.
 
         Args:
             row: The row.
 
         Returns:
-            The reason, or None if there is none, or a version is not known.
+            The reason, or None if there is none, or a version cannot be read.
         """
         try:
             return self._not_for_here(row)
         except VersionError:
-            return None  # an error once the row is due
+            return None  # it is raised when the row is about to apply
 
     def absent_here(self, row: Row) -> str | None:
-        """Say why a row does not apply here, as far as that needs no versions.
+        """Say why a row does not apply here, without looking for versions.
 
         Args:
             row: The row.
 
         Returns:
-            The reason, or None where versions decide.
+            The reason, or None if only versions can tell.
         """
         reason = self._switched_off(row) or self._env_unmet(row.patch.env)
         if reason:
@@ -150,6 +151,7 @@ class Selection(Record):
         return self._unmet(change.requires, row) is None
 
     def _not_for_here(self, row: Row) -> str | None:
+        """Return the first reason against a row, whatever the review says; None without one."""
         return (
             self._switched_off(row)
             or self._env_unmet(row.patch.env)
@@ -158,6 +160,7 @@ class Selection(Record):
         )
 
     def _switched_off(self, row: Row) -> str | None:
+        """Say which variable excludes a row; None if none does."""
         name = row.patch.name
         if name in self.settings.disabled:
             return "disabled by PATCHKIT_DISABLE"
@@ -166,7 +169,7 @@ class Selection(Record):
         return None
 
     def _env_unmet(self, condition: str | None) -> str | None:
-        """Say why `NAME` or `NAME=value` does not hold."""
+        """Say why a row's `env`, `NAME` or `NAME=value`, is not fulfilled; None if it is."""
         if condition is None:
             return None
         name, equals, value = condition.partition("=")
@@ -178,7 +181,7 @@ class Selection(Record):
         return None
 
     def _unmet(self, requires: Iterable[str], row: Row) -> str | None:
-        """Say why the first of several requirements that does not hold does not."""
+        """Say why the first unmet requirement is not met; None if all are met."""
         for text in requires:
             reason = self._reason(text, row)
             if reason:
@@ -186,6 +189,13 @@ class Selection(Record):
         return None
 
     def _reason(self, text: str, row: Row) -> str | None:
+        """Say why a requirement is not met; None if it is.
+
+        If the version names no release, as in a development build, the row's locked sources decide.
+
+        Raises:
+            VersionError: The sources do not tell either.
+        """
         try:
             return self.versions.unmet(text)
         except VersionError:
@@ -195,10 +205,16 @@ class Selection(Record):
             return reason or None
 
     def _reason_by_source(self, text: str, row: Row) -> str | None:
-        """Judge by the reviewed sources; '' where the requirement holds, None where unknown."""
+        """Judge a requirement by the releases whose reviewed sources are the installed ones.
+
+        Returns:
+            Why it is not met; '' if it is met; None if the sources do not tell.
+
+        Raises:
+            VersionError: The version that names no release is one that the user has set.
+        """
         name = parse_requirement(text).name
-        # An override that says nothing is an error all the same.
-        self.versions.believed(name)
+        self.versions.believed(name)  # raises
         if self.reviewer is None:
             return None
         reviewed = self.reviewer.releases(row, canonical(name))
@@ -214,6 +230,7 @@ class Selection(Record):
         return f"the source of {name} here matches {releases}, outside {written_bounds(text)}"
 
     def _no_change_left(self, row: Row) -> str | None:
+        """Say why the first change does not apply, if none of the row's changes does."""
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
         if not all(reasons):
             return None

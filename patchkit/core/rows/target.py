@@ -1,4 +1,4 @@
-"""Parses targets: `module:qualname`, in which items of containers can be named."""
+"""Parses targets: `module:qualname`, or with items of containers, `module:TABLE['key'].run`."""
 
 import re
 from functools import lru_cache
@@ -38,7 +38,7 @@ class Target(Record):
     qualname: str = ""
 
     @classmethod
-    @lru_cache(maxsize=4096)  # a change asks for its place again and again
+    @lru_cache(maxsize=4096)  # `Change.place` parses at every access
     def parse(cls, text: str) -> "Target":
         """Read a target.
 
@@ -55,22 +55,22 @@ class Target(Record):
         if not all(part.isidentifier() for part in module.split(".")):
             raise ValueError(text)
         if colon:
-            steps_of(qualname)
+            steps_of(qualname)  # raises if it is malformed
         return cls(module, qualname)
 
-    def __hash__(self) -> int:  # a `fit` asks for it a hundred thousand times
+    def __hash__(self) -> int:  # faster than Record's; `fit` calls it 100,000 times
         return hash((self.module, self.qualname))
 
     @property
     def steps(self) -> tuple[TargetStep, ...]:
-        """The qualname, taken apart; () for a module."""
+        """The steps of the qualname: names and items; () for a module."""
         if not self.qualname:
             return ()
         return steps_of(self.qualname)
 
     @property
     def holder(self) -> "Target":
-        """The class, container or module that holds it."""
+        """The target that has it as an attribute or item: `m:C` for `m:C.f`, `m` for `m:C`."""
         *outer, last = self.steps
         if not outer:
             return Target(self.module)
@@ -85,7 +85,7 @@ class Target(Record):
 
 @lru_cache(maxsize=4096)
 def steps_of(qualname: str) -> tuple[TargetStep, ...]:
-    """Take a qualname apart.
+    """Split a qualname: `C.run` into `C` and `run`, `TABLE['key']` into `TABLE` and `Item('key')`.
 
     Args:
         qualname: A dotted name, with items of containers.
@@ -97,7 +97,8 @@ def steps_of(qualname: str) -> tuple[TargetStep, ...]:
         ValueError: The text is no qualname.
     """
     if "[" not in qualname:
-        # One string each, however often it is set.
+        # Interned, as the names in compiled code are: a name that is set as an attribute again and
+        # again stays one string.
         names = tuple(map(intern, qualname.split(".")))
         if not all(name.isidentifier() for name in names):
             raise ValueError(qualname)
@@ -106,7 +107,7 @@ def steps_of(qualname: str) -> tuple[TargetStep, ...]:
 
 
 def _parse_items(qualname: str) -> list[TargetStep]:
-    """Take a qualname with items apart."""
+    """Split a qualname with items; ValueError if it is malformed."""
     pattern = re.compile(_STEP)
     steps: list[TargetStep] = []
     start = 0
@@ -114,6 +115,7 @@ def _parse_items(qualname: str) -> list[TargetStep]:
         match = pattern.match(qualname, start)
         if match is None:
             raise ValueError(qualname)
+        # The first step is a bare name, each further one begins with a dot or a bracket.
         is_first = start == 0
         is_connected = match[0].startswith(("[", "."))
         if is_connected is is_first:
@@ -127,6 +129,7 @@ def _parse_items(qualname: str) -> list[TargetStep]:
 
 
 def _parse_item(qualname: str, text: str) -> Item:
+    """Read the key between brackets, a literal; ValueError if it is none."""
     from ast import literal_eval  # noqa: PLC0415 - few rows name an item, and it takes 5 ms
 
     try:

@@ -9,6 +9,7 @@ _WINDOW = 256
 
 
 def _word_bytes() -> frozenset[bytes]:
+    """Return each ASCII letter, digit and the underscore."""
     in_words = []
     for code in range(128):
         char = chr(code)
@@ -22,7 +23,7 @@ WORD = _word_bytes()
 
 
 class SourceLines:
-    """The lines of a module's source, each known by the offset where it starts.
+    """A module's source, in which a line is named by the offset of its first byte.
 
     Args:
         source: The source as its file has it.
@@ -35,10 +36,10 @@ class SourceLines:
         self._aboves: dict[tuple[int, int], int | None] = {}
 
     def lines_with(self, name: bytes) -> list[int]:
-        """Return the starts of the lines that hold a name, each once.
+        """Return the starts of the lines in which a name occurs, each once.
 
         Args:
-            name: The name; as a part of another name it does not count.
+            name: The name; `run` does not occur in `rerun`.
         """
         source = self.source
         size = len(name)
@@ -110,11 +111,11 @@ class SourceLines:
             yield at
 
     def above(self, at: int, indent: int) -> int | None:
-        """Find the next line above that starts a statement and is indented so far at most.
+        """Find the nearest line above that starts a statement and has at most so many blanks.
 
         Args:
             at: The start of the line below it.
-            indent: The number of blanks.
+            indent: The most blanks that it may begin with.
 
         Returns:
             The start of the line, or None if there is none.
@@ -124,13 +125,15 @@ class SourceLines:
         return self._aboves[at, indent]
 
     def _find_above(self, at: int, indent: int) -> int | None:
+        """Do what `above` says: search backwards, in windows that grow, as it is mostly near."""
         statement = _statement(indent)
         end = at
         window = _WINDOW
         while end > 0:
             window_start = max(0, end - window)
             start = self.line_at(window_start)
-            end_of_line_before = max(0, start - 1)  # which a match begins with
+            # A match begins with the end of the line before it.
+            end_of_line_before = max(0, start - 1)
             matches = list(statement.finditer(self.source, end_of_line_before, end))
             if matches:
                 nearest = matches[-1]
@@ -172,7 +175,7 @@ class SourceLines:
         if following is not None:
             end = following.start()
         start = self.line_at(end)
-        # Which belongs to no block.
+        # Blank lines and comments before the next statement do not belong to the block.
         while start > at and self._is_empty_or_comment(start):
             end = start - 1
             start = self.line_at(end)
@@ -187,5 +190,8 @@ class SourceLines:
 
 @functools.cache
 def _statement(indent: int) -> re.Pattern[bytes]:
-    """Compile a pattern of the start of a statement that is indented so far at most."""
+    """Compile a pattern that matches the start of a statement with at most so many blanks.
+
+    A line that begins with a closing bracket continues a statement.
+    """
     return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)

@@ -4,8 +4,8 @@ Layout does not count: spaces, line breaks in brackets, comments, how far a bloc
 a string is quoted, a comma that a formatter puts before a closing bracket. Meaning does: names,
 values, operators, where a statement ends and which block it is in.
 
-The library's `tokenize` refuses fragments (brackets that are not closed), and what it takes for an
-f-string differs between Python versions. Here it is one token, if no quote of its kind is inside.
+Python's own `tokenize` refuses fragments (brackets that are not closed), and splits f-strings
+differently in each version. Here an f-string is one token, unless a quote of its kind is inside.
 """
 
 import functools
@@ -119,6 +119,7 @@ def lex(text: str) -> Iterator[Token]:
 
 
 def _depth_after(operator: str, depth: int) -> int:
+    """Return how many brackets are open after an operator."""
     if operator in _OPENING:
         return depth + 1
     # A fragment may close what it has not opened.
@@ -157,7 +158,11 @@ def function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
 
 
 def _after_decorators(tokens: Iterator[Token]) -> Token:
-    """Return the token that the `def` statement begins with; those before it are taken."""
+    """Consume decorators, and return the token that the `def` statement begins with.
+
+    Raises:
+        TargetError: A line before it begins with something else than `@`.
+    """
     at_start = True
     for token in tokens:
         if at_start and token.text in {"def", "async"}:
@@ -186,7 +191,7 @@ def same(token: Token, other: Token) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _value(text: str) -> object:
-    """Return what is equal for all spellings of a string or number."""
+    """Return what is equal for all spellings of a string or number, such as 'a' and "a"."""
     import ast  # noqa: PLC0415 - only where texts differ
 
     try:
@@ -199,20 +204,20 @@ def _value(text: str) -> object:
 
 
 class ComparedTokens(NamedTuple):
-    """A function's tokens as they are compared.
+    """A function's tokens without optional commas, such as the last one in `f(a,)`.
 
     Args:
-        tokens: The tokens without the commas that mean nothing.
-        free: The starts of closing brackets before which a comma means nothing, and the end of
-            the comma that is there, or 0 if there is none.
+        tokens: The other tokens.
+        optional_commas: Of each closing bracket before which a comma is optional, by its start:
+            the end of the comma, or 0 if none is there.
     """
 
     tokens: list[Token]
-    free: dict[int, int]
+    optional_commas: dict[int, int]
 
 
-def read(tokens: Iterable[Token]) -> ComparedTokens:
-    """Take the commas that mean nothing out of a function's tokens.
+def without_optional_commas(tokens: Iterable[Token]) -> ComparedTokens:
+    """Leave the optional commas out of a function's tokens.
 
     Args:
         tokens: The tokens of the function.
@@ -221,28 +226,35 @@ def read(tokens: Iterable[Token]) -> ComparedTokens:
         The other tokens, and where such commas are or may be.
     """
     compared: list[Token] = []
-    free: dict[int, int] = {}
-    # Of each open bracket: whether a comma in it makes no tuple, and how many commas are in it.
+    optional_commas: dict[int, int] = {}
+    # Of each open bracket: whether its last comma is optional, and how many commas are in it. In
+    # parentheses that may make a tuple, it is optional if another comma makes the tuple.
     brackets: list[tuple[bool, int]] = []
     for token in tokens:
         if token.kind == OPERATOR:
             if token.text in _OPENING:
                 brackets.append((_makes_no_tuple(token.text, compared), 0))
             elif token.text == "," and brackets:
-                is_free, commas = brackets.pop()
-                brackets.append((is_free, commas + 1))
+                is_optional, commas = brackets.pop()
+                brackets.append((is_optional, commas + 1))
             elif token.text in _CLOSING and brackets:
-                is_free, commas = brackets.pop()
+                is_optional, commas = brackets.pop()
                 ends_with_comma = compared[-1].text == ","
                 separators = commas - 1 if ends_with_comma else commas
-                if is_free or separators > 0:
-                    free[token.start] = compared.pop().end if ends_with_comma else 0
+                if is_optional or separators > 0:
+                    optional_commas[token.start] = 0
+                    if ends_with_comma:
+                        comma = compared.pop()
+                        optional_commas[token.start] = comma.end
         compared.append(token)
-    return ComparedTokens(compared, free)
+    return ComparedTokens(compared, optional_commas)
 
 
 def _makes_no_tuple(bracket: str, before: Sequence[Token]) -> bool:
-    """Whether `a,` in this bracket is `a`: in a call, a display, an import."""
+    """Whether `a,` in a bracket means `a`, as in a call `f(a,)`, a list `[a,]` or an import.
+
+    In `(a,)` and in a subscript `x[a,]` the comma makes a tuple.
+    """
     if bracket == "{":
         return True
     if not before:
@@ -272,7 +284,7 @@ class Match(NamedTuple):
 
 
 def find(fragment: Sequence[Token], compared: ComparedTokens) -> list[Match]:
-    """Find all occurrences, those that overlap with an earlier one left out.
+    """Find all occurrences of a fragment, those that overlap with an earlier one left out.
 
     Args:
         fragment: The tokens of the fragment, at least one.
@@ -282,21 +294,25 @@ def find(fragment: Sequence[Token], compared: ComparedTokens) -> list[Match]:
         The occurrences, in the order of the function.
     """
     matches: list[Match] = []
-    past = 0
+    end_of_last = 0
     for index, token in enumerate(compared.tokens):
-        if index < past or not same(token, fragment[0]):
+        if index < end_of_last or not same(token, fragment[0]):
             continue
         match = _match(fragment, compared, index)
         if match is not None:
             matches.append(match)
-            past = match.span.stop
+            end_of_last = match.span.stop
     return matches
 
 
 def _match(
     fragment: Sequence[Token], compared: ComparedTokens, first: int
 ) -> Match | None:
-    """Compare a fragment with a function's tokens from an index on."""
+    """Compare a fragment with a function's tokens from an index on.
+
+    Returns:
+        The occurrence; None if the fragment does not occur there.
+    """
     tokens = compared.tokens
     index = first
     end = 0
@@ -310,11 +326,14 @@ def _match(
                 pairs.append((ours, theirs))
             index += 1
         elif ours.kind == NEWLINE and (theirs is None or theirs.depth):
-            continue  # the fragment's own brackets do not tell that this is inside of some
-        elif theirs is None or theirs.start not in compared.free:
+            # The fragment's line ends where the function is inside a bracket, or has ended: the
+            # bracket may have been opened before the fragment, so this is layout.
+            continue
+        elif theirs is None or theirs.start not in compared.optional_commas:
             return None
         elif _is_trailing(fragment, number):
-            end = max(end, compared.free[theirs.start])
+            # An optional comma of the fragment; the function may have one here, too.
+            end = max(end, compared.optional_commas[theirs.start])
         else:
             return None
     if not _is_level(pairs):
@@ -323,7 +342,7 @@ def _match(
 
 
 def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
-    """Whether this token of the fragment is a comma at its end or before a bracket."""
+    """Whether a token of the fragment is a comma that ends it, or precedes a closing bracket."""
     following = (
         token.text for token in fragment[number + 1 :] if token.kind != NEWLINE
     )
@@ -331,7 +350,7 @@ def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
 
 
 def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
-    """Whether any two lines are indented to each other alike in fragment and function."""
+    """Whether lines are nested alike: the further indented of any two is so in both texts."""
     columns = [(column(ours), column(theirs)) for ours, theirs in pairs]
     for (ours, theirs), (our_next, their_next) in combinations(columns, 2):
         if (ours > our_next) != (theirs > their_next):
@@ -342,7 +361,7 @@ def _is_level(pairs: list[tuple[Token, Token]]) -> bool:
 
 
 def column(token: Token) -> int:
-    """Return how far the line is indented that a token begins.
+    """Return the column of a token that begins a line.
 
     Args:
         token: The first token of a line.

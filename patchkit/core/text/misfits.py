@@ -1,4 +1,4 @@
-"""Says which line that an Edit puts in is indented so that it fits no block of the function."""
+"""Names the line of an Edit's `new` whose indentation fits no block of the function."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,13 +14,13 @@ def misfit(
     """Say which line of an Edit's `new` is indented so that it, or what follows, is in no block.
 
     Args:
-        tokens: Its tokens, from `def` on.
-        insertions: What was put in, by the offset where it starts.
+        tokens: The tokens of the edited function, from `def` on.
+        insertions: The texts that the Edit inserted, by the offset where each starts.
         new: The tokens of `new`.
-        new_text: What `new` is.
+        new_text: The text of `new`.
 
     Returns:
-        What was found, with columns from 0; '' if it is not due to a further line of `new`.
+        A message, with columns from 0; '' if no line of `new` after its first is at fault.
     """
     fault = misindented(tokens)
     starts = [start for start in insertions if fault and start < fault.start]
@@ -28,26 +28,30 @@ def misfit(
         return ""
     start = starts[-1]
     inserted = insertions[start]
+    # Lines of `new` are counted from 0: the one of its first token, and the one where the fault is.
     first_line = new_text.count("\n", 0, new[0].start)
     last_line = first_line + inserted[: fault.start - start].count("\n")
+    # The culprit begins that line, or the last one before it that a token begins.
     for token in new:
         line = new_text.count("\n", 0, token.start)
         if token.margin is not None and line <= last_line:
-            culprit, number = token, line
+            culprit = token
+            number = line
     offset = column(culprit) - column(new[0])
     if offset == 0:
         return ""
     side = "right"
     if offset < 0:
         side = "left"
-    moved = inserted.split("\n")[number - first_line]
+    inserted_line = inserted.split("\n")[number - first_line]
     return (
         f"line {number + 1} of new fits no block: it begins {abs(offset)} columns {side} of the "
-        f"first line, at column {_indent(moved)} of the function"
+        f"first line, at column {_indent(inserted_line)} of the function"
     )
 
 
 def _indent(line: str) -> int:
+    """Return the column at which the code of a line begins."""
     code = line.lstrip(" \t\f")
     size = len(line) - len(code)
     return width(line[:size])

@@ -1,7 +1,7 @@
 """Edits a function's text: finds a fragment and puts other code in its place.
 
-What comes in is indented like what it replaces. Where the fragment does not occur as often as it
-should, the error says where it does, or what is most like it.
+The new code is indented like the fragment that it replaces. If the fragment does not occur as often
+as it should, the error says where it does occur, or which lines are most like it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _SPACE = " \t\f"
 
 
 class FunctionText:
-    """A function's text, decorators included, taken apart when that is asked for.
+    """A function's text, decorators included; it is split into tokens when these are first needed.
 
     Args:
         text: The text, which may go on after the function.
@@ -36,7 +36,7 @@ class FunctionText:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens from `def` to the end of the function; a TargetError if none begins here."""
+        """The tokens from `def` to the end of the function; TargetError if there is no function."""
         try:
             return list(matching.function_tokens(matching.lex(self.text)))
         except LexicalError as error:
@@ -62,7 +62,7 @@ class FunctionText:
         return self.tokens[-1].end
 
     def cut(self) -> str:
-        """Drop what follows the function, and return it."""
+        """Remove what follows the function from the text, and return what was removed."""
         end = self.end
         remainder = self.text[end:]
         self.text = self.text[:end]
@@ -84,7 +84,7 @@ class TextEdit(NamedTuple):
 
 
 class MalformedEditError(TargetError):
-    """`old` or `new` is no code, or `new` does not fit where it comes."""
+    """`old` or `new` is no code, or `new` does not fit in the place of `old`."""
 
 
 class MiscountError(TargetError):
@@ -102,7 +102,7 @@ class MiscountError(TargetError):
 
 
 class _ParsedEdit(NamedTuple):
-    """An edit with its tokens; those of `new` are without the ends of lines."""
+    """The tokens of an edit, those of `new` without the ends of lines."""
 
     old: list[Token]
     new: list[Token]
@@ -110,9 +110,9 @@ class _ParsedEdit(NamedTuple):
 
 
 def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
-    """Replace every occurrence of a fragment.
+    """Replace every occurrence of a fragment in a function, but not in its decorators.
 
-    Decorators have run already, and are not looked at.
+    An Edit changes the function's code after its decorators have run.
 
     Args:
         function: The function, which stays as it is.
@@ -128,7 +128,7 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     parsed = _parse(edit)
     if not parsed.old:
         raise MalformedEditError(f"found old={edit.old!r}, expected code")
-    compared = matching.read(function.tokens)
+    compared = matching.without_optional_commas(function.tokens)
     matches = matching.find(parsed.old, compared)
     if len(matches) != edit.times:
         starts = [match.start for match in matches]
@@ -138,9 +138,9 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
     insertions: dict[int, str] = {}
     for match in matches:
         text += function.text[copied : match.start]
-        filling = _filling(parsed, match, compared.tokens, function.text)
-        insertions[len(text)] = filling
-        text += filling
+        replacement = _replacement(parsed, match, compared.tokens, function.text)
+        insertions[len(text)] = replacement
+        text += replacement
         copied = match.end
     after = FunctionText(text + function.text[copied:])
     if "\n" in edit.new and parsed.new:
@@ -151,7 +151,7 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
 def _refuse_lines(
     after: FunctionText, edit: _ParsedEdit, insertions: Mapping[int, str]
 ) -> None:
-    """Refuse an edit whose lines are not inside the function, or in none of its blocks."""
+    """Refuse an edit whose new lines end the function, or fit none of its blocks."""
     from patchkit.core.text.misfits import misfit  # noqa: PLC0415 - most edits are of one line
 
     fault = misfit(after.tokens, insertions, edit.new, edit.new_text)
@@ -164,6 +164,7 @@ def _refuse_lines(
 
 
 def _parse(edit: TextEdit) -> _ParsedEdit:
+    """Split both texts of an edit into tokens; MalformedEditError if one is no Python."""
     old = _tokens(edit.old, "old")
     new = _tokens(edit.new, "new")
     without_line_ends = [token for token in new if token.kind != NEWLINE]
@@ -172,10 +173,12 @@ def _parse(edit: TextEdit) -> _ParsedEdit:
 
 
 def _normal(text: str) -> str:
+    """Write line ends as Python does."""
     return text.replace("\r\n", "\n")
 
 
 def _tokens(text: str, field: str) -> list[Token]:
+    """Split the text of a field into tokens; MalformedEditError if it is no Python."""
     try:
         normal = _normal(text)
         return list(matching.lex(normal))
@@ -183,10 +186,10 @@ def _tokens(text: str, field: str) -> list[Token]:
         raise MalformedEditError(f"{field}: {error}") from error
 
 
-def _filling(
+def _replacement(
     edit: _ParsedEdit, match: Match, tokens: Sequence[Token], text: str
 ) -> str:
-    """Return what comes in the place of a match, indented as it has to be there."""
+    """Return `new`, its lines indented for the place of a match; `pass` for an emptied block."""
     first = match.span.start
     until = tokens[: first + 1]
     onward = tokens[first:]
@@ -215,7 +218,10 @@ def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
 def _margin_of_statement(
     line: str, until: Sequence[Token], following: Token | None
 ) -> str:
-    """Return the indentation of a line; of the statement, where its last bracket is closed here."""
+    """Return the indentation of a match's line; of its statement, if no bracket is open after it.
+
+    `until` are the tokens up to the match's first, `following` is the first after the match.
+    """
     if following is not None and following.depth:
         return _margin(line)
     for token in reversed(until):
@@ -225,7 +231,10 @@ def _margin_of_statement(
 
 
 def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
-    """Whether whole statements are taken out, so that a block may be left empty."""
+    """Whether a match consists of whole statements, so that its removal may empty a block.
+
+    `until` are the tokens up to the match's first, `following` is the first after the match.
+    """
     first = until[-1]
     previous = first
     if len(until) > 1:
@@ -237,6 +246,7 @@ def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
 
 
 def _margin(line: str) -> str:
+    """Return the blanks and tabs that a line begins with."""
     code = line.lstrip(_SPACE)
     indent = len(line) - len(code)
     return line[:indent]
@@ -245,10 +255,11 @@ def _margin(line: str) -> str:
 def _columns(
     first: Token, replaced: Token, match: Match, margin: str
 ) -> dict[int, str]:
-    """Map columns of a text to indentations in the function, in order.
+    """Map columns of `new` to indentations in the function, sorted by column.
 
-    Where the lines of the fragment are in the function is known, and the first token comes where
-    the fragment's first was; other columns lie beside the nearest one to the left.
+    Each line of `old` was matched by a line of the function, whose indentation is known. A line of
+    `new` takes it if it is as far from `first`, the first token of `new`, as the line of `old` is
+    from `replaced`, the first token of `old`.
     """
     first_column = column(first)
     shift = first_column - column(replaced)
@@ -259,7 +270,7 @@ def _columns(
 
 
 def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
-    """Return a text from its first token to its last, its lines moved to their columns."""
+    """Return a text from its first token to its last, its lines indented as `_columns` says."""
     start = tokens[0].start
     end = tokens[-1].end
     lines = text[start:end].split("\n")
@@ -273,7 +284,7 @@ def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
 
 
 def _starts_inside_strings(tokens: Iterable[Token]) -> set[int]:
-    """Return the offsets of lines that start inside a token, which is a string then."""
+    """Return the offsets of lines that start inside a token; only a string spans lines."""
     starts = set()
     for token in tokens:
         for offset, character in enumerate(token.text, start=token.start):
@@ -283,7 +294,7 @@ def _starts_inside_strings(tokens: Iterable[Token]) -> set[int]:
 
 
 def _moved(line: str, columns: dict[int, str]) -> str:
-    """Indent a line as its column is in the function, or by the nearest one to the left."""
+    """Indent a line as `_columns` says: by its own column, or from the nearest one to the left."""
     code = line.lstrip(_SPACE)
     if not code:
         return ""
@@ -372,6 +383,7 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
     matcher.set_seq2("\n".join(fragment))
 
     def likeness(index: int) -> int:
+        """Return the size of the largest part that the fragment and lines from here share."""
         end = index + len(fragment)
         excerpt = map(str.strip, lines[index:end])
         matcher.set_seq1("\n".join(excerpt))

@@ -1,12 +1,11 @@
 """Hashes how a definition is written, without parsing its file.
 
-The fingerprint of a target asks for its syntax tree, which takes milliseconds. Its wording is
-found by indentation in some ten microseconds. The same wording is the same source, so a process
-that finds one that was reviewed need not look further; another wording says nothing, as a comment
-may have changed.
+The fingerprint of a target needs its syntax tree, which takes milliseconds. Its wording is found by
+indentation in some ten microseconds. The same wording means the same source, so a process that
+finds a reviewed one stops there. Another wording means nothing: perhaps only a comment has changed.
 
-The wording of a definition is its text with its decorators, the conditions that it stands under,
-and every other line of the module that may bind one of its names.
+The wording of a definition is its text with its decorators, the headers of the `if` or `try` blocks
+around it, and every other line of the module that may bind one of its names.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ _ALIAS = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+(\w+))?")
 # No pattern holds a name: to compile one takes longer than all the rest.
 _SETS = re.compile(rb"[ \t]*=(?!=)")
 _DECLARES = re.compile(rb"[ \t]*(?::[^=\n]*)?=(?!=)")  # NAME = …, NAME: int = …
-# An assignment of something spelled out, with no call, no alias and no choice in it.
+# An assignment of a literal, with no call, no other name and no `if … else` in it.
 _PLAIN = re.compile(
     rb"\s*\w+[ \t]*(?::[^=]*)?=[ \t]*"
     rb"(?=[\[{'\"\d.-]|[rbfuRBFU]{1,2}['\"]|(?:True|False|None)\b)(?:(?!\belse\b)[^(])*\Z"
@@ -35,8 +34,9 @@ _PLAIN = re.compile(
 # @NAME.register, NAME.other = …
 _ADDS = re.compile(rb"\.(?:register|\w+[ \t\\\n]*=(?!=))")
 _BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
+# Calls that may bind any name of a module. They are hashed in this order, also by existing locks.
 _MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
-# Both begin with one letter, which the search skips to, and have no groups, which cost thrice.
+# For speed, both begin with a fixed character, and neither has a group.
 _MADE = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
 _STARS = re.compile(rb"\*(?<=import \*)")
 _BLANKS = (b" ", b"\t")
@@ -73,7 +73,7 @@ class Wording(NamedTuple):
 def wording_of(
     read: Callable[[str], _Readable | None], module: str, qualname: str
 ) -> Wording | None:
-    """Find how a definition is written; plain imports are followed.
+    """Find how a definition is written; `from x import name` is followed to the module `x`.
 
     Args:
         read: Returns a module's source and whether it is a package, or None if it has no source.
@@ -94,7 +94,7 @@ def wording_of(
         page = _ModuleSource(text, qualname)
         parts += page.bindings()
         if page.texts:
-            if page.may_wrap():
+            if page.may_run_more():
                 return None
             parts += page.parts()
             hash_of_parts = _hash(parts)
@@ -107,6 +107,7 @@ def wording_of(
 
 
 def _hash(parts: list[bytes]) -> str:
+    """Hash texts, each with its length, so that `ab`, `c` differs from `a`, `bc`."""
     digest = hashlib.sha256()
     for part in parts:
         size = len(part)
@@ -116,17 +117,19 @@ def _hash(parts: list[bytes]) -> str:
 
 
 class _ModuleSource(SourceLines):
-    """One module's source, as far as one name of it goes.
+    """A module's source, searched for the lines that concern one name, such as `Class.method`.
 
-    `texts` are the start and end of each text that binds the name: definitions, or else
-    assignments.
+    `texts` are the start and end of each text that binds the name: of its definitions, or if it has
+    none, of assignments to it.
     """
 
     def __init__(self, source: bytes, qualname: str) -> None:
         super().__init__(source)
         encoded = qualname.encode()
         self._names = encoded.split(b".")
+        # By part of the name: the lines in which it occurs, and of these, those outside of `texts`.
         self._mentions: dict[bytes, list[int]] = {}
+        self._outside: dict[bytes, list[int]] = {}
         for name in self._names:
             if name not in self._mentions:
                 self._mentions[name] = self.lines_with(name)
@@ -140,7 +143,6 @@ class _ModuleSource(SourceLines):
             for at in self._bound(_ASSIGNS):
                 end = self.end(at)
                 self.texts.append((at, end))
-        self._outside: dict[bytes, list[int]] = {}
         for name, lines in self._mentions.items():
             self._outside[name] = self._outside_of(lines)
 
@@ -152,7 +154,10 @@ class _ModuleSource(SourceLines):
             yield self.source[start:end]
 
     def bindings(self) -> Iterator[bytes]:
-        """Yield the further lines that may bind the name, or one on the way to it."""
+        """Yield the further lines that may bind the name or a part of it, or any name at all.
+
+        For `Class.method` such are `Class = other(Class)`, `setattr(…)` and `from x import *`.
+        """
         for name, lines in self._outside.items():
             for at in lines:
                 line = self.text(at)
@@ -165,17 +170,21 @@ class _ModuleSource(SourceLines):
             at = self.line_at(end)
             yield self.text(at)
 
-    def may_wrap(self) -> bool:
-        """Whether code that stands elsewhere in the file may be part of what the name runs."""
+    def may_run_more(self) -> bool:
+        """Whether a call of the name may run code of the module that is not in its texts.
+
+        So it is where an assignment calls a decorator, `run = cached(_run)`, or where other code
+        registers a function: `@run.register`.
+        """
         for name in self._names[:-1]:
             mentions = self._mentions[name]
             definitions = [at for at in mentions if self._defines(at, name)]
             if len(definitions) > 1:
-                return True  # the last one counts, and it may be no class
+                return True  # several `def` or `class` of one name: the last one counts
         if self._are_assigned:
             texts = [self.source[start:end] for start, end in self.texts]
-            are_plain = all(map(_PLAIN.match, texts))
-            return not are_plain
+            are_literals = all(map(_PLAIN.match, texts))
+            return not are_literals
         name = self._names[-1]
         may_register = b"custom_op(" in self.source
         for at in self._outside[name]:
@@ -186,6 +195,7 @@ class _ModuleSource(SourceLines):
         return False
 
     def _defines(self, at: int, name: bytes) -> bool:
+        """Whether the line is the `def` or `class` of a name."""
         match = _DEFINES.match(self.source, at)
         if match is None:
             return False
@@ -217,7 +227,7 @@ class _ModuleSource(SourceLines):
         return base, dotted.decode()
 
     def _imports_of(self, bound: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield the module, as it is written, and the name in it for each import of a name."""
+        """Yield the module as written, and the name there, of each `from` import of a name."""
         for statement in _IMPORTS.finditer(self.source):
             without_comments = _COMMENT.sub(b"", statement[2])
             names = without_comments.strip(b"()")
@@ -233,7 +243,7 @@ class _ModuleSource(SourceLines):
         return lines
 
     def _bound(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
-        """Yield the lines that bind the name, as a pattern has it."""
+        """Yield the lines that bind the name in its own class, or at module level, by a pattern."""
         *owners, name = self._names
         for at in self._mentions[name]:
             match = pattern.match(self.source, at)
@@ -243,7 +253,7 @@ class _ModuleSource(SourceLines):
                 yield at
 
     def _scope(self, at: int) -> list[bytes] | None:
-        """Return the names of the classes that a line stands in; None if a function is there."""
+        """Return the names of the classes around a line, outermost first; None in a function."""
         names: list[bytes] = []
         for header in self.headers(at):
             match = _DEFINES.match(self.source, header)
@@ -257,7 +267,7 @@ class _ModuleSource(SourceLines):
         return names
 
     def _conditions(self, at: int) -> Iterator[bytes]:
-        """Yield the headers that a line stands under, but those of classes and functions."""
+        """Yield the headers of the `if`, `try` and other blocks that a line is in."""
         for header in self.headers(at):
             text = self.text(header).strip()
             is_definition = _DEFINES.match(text) is not None
@@ -267,10 +277,10 @@ class _ModuleSource(SourceLines):
             yield from self._earlier_clauses(header)
 
     def _earlier_clauses(self, at: int) -> Iterator[bytes]:
-        """Yield the headers before that of an `else` or the like: of each `elif`, and of the `if`.
+        """Yield the headers that an `else` or the like depends on: each `elif`, and the `if`.
 
         Args:
-            at: Where the header begins, in bytes.
+            at: The start of the line of the `else`.
         """
         indent = self.indent(at)
         while _CONTINUES.match(self.source, at + indent):
@@ -282,17 +292,19 @@ class _ModuleSource(SourceLines):
 
 
 def _maker_rank(match: re.Match[bytes]) -> int:
+    """Return where in `_MAKERS` the call of a match is."""
     return _MAKERS.index(match[0])
 
 
 def _does_more_than_call(line: bytes, name: bytes) -> bool:
+    """Whether a line mentions a name other than as `name(`; it may then register the function."""
     calls = line.count(name + b"(")
     mentions = line.count(name)
     return mentions > calls
 
 
 def _binds(line: bytes, name: bytes) -> bool:
-    """Whether a line that holds a name may bind it; rather once too often."""
+    """Whether a line that contains a name may bind it; True in case of doubt."""
     if line[:1] in _BLANKS:
         item = line.strip(b" \t")
         if item in (name, name + b","):
@@ -306,12 +318,13 @@ def _binds(line: bytes, name: bytes) -> bool:
 
 
 def _binds_at(line: bytes, name: bytes, at: int) -> bool:
+    """Whether a line may bind the name that is at an offset in it."""
     end = at + len(name)
     before = b""
     if at:
         before = line[at - 1 : at]
     if before == b".":
-        if _SETS.match(line, end):  # Class.NAME = …
+        if _SETS.match(line, end):  # `Class.NAME = …`
             return True
     elif before not in WORD and _DECLARES.match(line, end):
         return True
@@ -323,7 +336,7 @@ def _binds_at(line: bytes, name: bytes, at: int) -> bool:
 
 
 def _adds(source: bytes, start: int, end: int, name: bytes) -> bool:
-    """Whether a line adds to a function or a class of a name, or sets it anew on a class."""
+    """Whether a line has `NAME.register`, `NAME.attribute = …` or `Class.NAME = …`."""
     at = source.find(name, start, end)
     while at >= 0:
         after = at + len(name)

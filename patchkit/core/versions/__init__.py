@@ -1,1 +1,1 @@
-"""What runs here, found without importing it, and what a version counts as."""
+"""Which versions run here, found without importing them, and which releases they stand for."""

@@ -1,4 +1,4 @@
-"""Tells that a distribution is not installed; in contrast to a search, that imports nothing."""
+"""Tells whether a distribution is surely not installed, without the imports that a search needs."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ _METADATA = ("dist-info", "egg-info")
 
 
 def is_absent(name: str, path: Sequence[str] | None) -> bool:
-    """Whether neither a package of a name nor metadata of a distribution are here.
+    """Whether neither a distribution of a name nor a package of that name is installed.
 
     Args:
-        name: The normalized name of the distribution, whose package is named alike.
+        name: The normalized name of the distribution; that of the package is the same, with `_`.
         path: The folders to search; None for `sys.path` and the finders of editable installs.
 
     Returns:
-        True where that is certain.
+        True if that is certain; False if either exists, or cannot be ruled out.
     """
     package = name.replace("-", "_")
     specs = [PathFinder.find_spec(package, path)]
@@ -26,6 +26,7 @@ def is_absent(name: str, path: Sequence[str] | None) -> bool:
         path = sys.path
         for finder in sys.meta_path:
             home = getattr(finder, "__module__", "")
+            # Python's own finders were asked above, and patchkit's only pass on what others find.
             if not home.startswith(("_frozen_importlib", "patchkit.")):
                 specs.append(finder.find_spec(package, None))
     if any(spec is not None and spec.has_location for spec in specs):
@@ -34,9 +35,9 @@ def is_absent(name: str, path: Sequence[str] | None) -> bool:
 
 
 def _may_have(folder: str, name: str) -> bool:
-    """Whether metadata of a distribution may be in a folder; in an archive, anything may be."""
+    """Whether a folder has metadata of a distribution; True for an archive, which is not opened."""
     try:
-        entries = os.listdir(folder)  # noqa: PTH208 - no pathlib where a process ends
+        entries = os.listdir(folder)  # noqa: PTH208 - pathlib is not imported as a process ends
     except OSError:
         return os.path.isfile(folder)  # noqa: PTH113
     for entry in entries:

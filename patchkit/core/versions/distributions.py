@@ -1,6 +1,7 @@
 """Finds which distribution provides an import package here, and which version it has.
 
-Nothing of the package is executed. A distribution's records count as far as files confirm them.
+Nothing of the package is executed. What a distribution's metadata says is compared with the files:
+several may name the same package, as leftovers of earlier installs do.
 """
 
 import ast
@@ -25,30 +26,32 @@ _UNKNOWN = "unknown"
 
 
 class _Evidence(enum.IntEnum):
-    """What a distribution's records say about the package that is found here."""
+    """What a distribution's metadata says about the package that Python finds here."""
 
-    DENIES = 0  # it has a copy of its own elsewhere
-    SILENT = 1
-    NAMES = 2  # it names the package
-    PROVES = 3  # and what lies here is what it brought
+    DENIES = 0  # it installed the package elsewhere
+    SILENT = 1  # it does not mention the package
+    NAMES = 2  # it mentions the package
+    PROVES = (
+        3  # it mentions the package, and the files here are those that it installed
+    )
 
 
 @dataclass(frozen=True)
 class _Package:
-    """An import package or module that is found here; `place` is its `__init__.py` or file."""
+    """A package or module that Python finds here; `place` is its `__init__.py` or its only file."""
 
     name: str
     place: Path
 
 
 class ProviderSearch:
-    """The search for who provides one package here, or else what the package says of itself.
+    """The search for the distribution that provides one package, or else for the package's version.
 
     A distribution of the same name may be a leftover, or belong to a copy that comes later on the
-    path; it counts without confirmation only where nothing else is known.
+    path. If files do not confirm it, its version counts only where nothing else is known.
 
     Args:
-        name: The normalized name of the distribution, whose package is named alike.
+        name: The normalized name of the distribution; that of the package is the same, with `_`.
         path: The folders to search; None for `sys.path`.
     """
 
@@ -65,17 +68,18 @@ class ProviderSearch:
         return self._distributed(provider) or self._unconfirmed(self.package)
 
     def distribution(self) -> Distribution | None:
-        """Return the distribution that provides the package; None where none is known to."""
+        """Return the distribution that provides the package; None if none is known to."""
         if self.package is None:
             return None
         return self._provider(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Return the packages and modules that the same distribution has installed."""
+        """Return the top-level packages and modules that the same distribution has installed."""
         dist = self.distribution()
         if self.package is None or dist is None:
             return frozenset()
         names = set()
+        # A line of RECORD is `package/file.py,hash,size`, or `module.py,hash,size`.
         for line in _record_of(dist, self.package).splitlines():
             top, slash, _ = line.partition(",")[0].partition("/")
             if slash or top.endswith(".py"):
@@ -83,7 +87,10 @@ class ProviderSearch:
         return frozenset(name for name in names if name.isidentifier())
 
     def _unconfirmed(self, package: _Package) -> FoundVersion:
-        """Return what the package says of itself, or else the version of a namesake."""
+        """Return the version of a package that no distribution is known to provide.
+
+        It is the one that the package's files state, or else that of a distribution of its name.
+        """
         stated = _stated(self.name, package)
         if stated and _says_something(stated):
             return stated
@@ -97,10 +104,11 @@ class ProviderSearch:
         return FoundVersion(self.name, _UNKNOWN, source)
 
     def _denies(self, dist: Distribution, package: _Package) -> bool:
+        """Whether a distribution has installed the package elsewhere."""
         return _evidence(dist, package, self.name) is _Evidence.DENIES
 
     def _provider(self, package: _Package) -> Distribution | None:
-        """Return the distribution with the best evidence, if any has more than none."""
+        """Return the distribution with the best evidence; None if none mentions the package."""
         best: Distribution | None = None
         best_evidence = _Evidence.SILENT
         for dist in self._candidates():
@@ -113,17 +121,18 @@ class ProviderSearch:
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
-        # The likely ones first: mostly the first is right.
+        """Yield all distributions, the likely ones first: mostly the first is the provider."""
         yield from self._namesakes()
         dists = _distributions(self.path)
         yield from sorted(dists, key=lambda dist: self.name not in _name(dist))
 
     def _namesakes(self) -> Iterator[Distribution]:
+        """Return the distributions of the name that is searched for, if they have a version."""
         dists = _distributions(self.path, self.name)
         return (dist for dist in dists if _header(dist, "Version"))
 
     def _distributed(self, dist: Distribution | None) -> FoundVersion | None:
-        """Return the version of a distribution."""
+        """Return the version of a distribution, and where it is from; None for None."""
         if dist is None:
             return None
         source = f"distribution {_header(dist, 'Name')}"
@@ -132,6 +141,7 @@ class ProviderSearch:
         return FoundVersion(self.name, _header(dist, "Version"), source)
 
     def _is_editable(self, dist: Distribution) -> bool:
+        """Whether a distribution leads to the package's source, instead of having installed it."""
         package = self.package
         if package is None or _record_of(dist, package):
             return False
@@ -159,6 +169,7 @@ def _stated(name: str, package: _Package) -> FoundVersion | None:
 
 
 def _says_something(version: FoundVersion) -> bool:
+    """Whether a version names a release; `0.1.dev3` does not."""
     try:
         return bool(version.counts_as)
     except VersionError:
@@ -177,53 +188,65 @@ def _locate(package: str, path: list[str] | None) -> _Package | None:
 
 
 def _specs(package: str, path: list[str] | None) -> Iterator[ModuleSpec | None]:
+    """Yield what each finder says of a package; with a path, only Python's own is asked."""
     yield PathFinder.find_spec(package, path)
     if path is None:
         yield from _ask_other_finders(package)
 
 
 def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
-    """Ask the finders of editable installs."""
+    """Yield what the finders of editable installs say of a package."""
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
         if not home.startswith(("_frozen_importlib", "patchkit.")):
-            with suppress(Exception):  # a stranger's finder that fails finds nothing
+            with suppress(
+                Exception
+            ):  # a finder of other code may fail; it finds nothing then
                 yield finder.find_spec(package, None)
 
 
 def _distributions(
     path: list[str] | None, name: str | None = None
 ) -> Iterator[Distribution]:
-    """Iterate over the distributions on a path, or over those of one name."""
+    """Iterate over the distributions on a path, or over those of one name there."""
+    # Without a path, `distributions` searches `sys.path`.
     scope = {} if path is None else {"path": path}
     return iter(distributions(context=DistributionFinder.Context(name=name, **scope)))
 
 
 def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
-    """Judge by the records of a distribution whether it has brought the package."""
+    """Judge by a distribution's metadata whether it has installed the package.
+
+    Args:
+        dist: The distribution.
+        package: The package.
+        name: The normalized name of the distribution that is searched for.
+    """
     root = _root(dist)
     record = _record_of(dist, package)
     if record:
-        return (
-            _Evidence.PROVES
-            if _is_unchanged(record, root, package)
-            else _Evidence.NAMES
-        )
+        if _is_unchanged(record, root, package):
+            return _Evidence.PROVES
+        return _Evidence.NAMES
     listed = _read(dist, "top_level.txt").split()
+    # An editable install, whose RECORD has no files of the package.
     if _leads_to(dist, package):
         if name == _name(dist) or package.name in listed:
             return _Evidence.PROVES
         return _Evidence.SILENT if listed else _Evidence.NAMES
+    # An egg has no RECORD, and its packages lie beside its metadata.
     record = _read(dist, "RECORD")
     is_listed = package.name in listed and not record
     if is_listed and root in package.place.parents[:2]:
         return _Evidence.NAMES
+    # Its package lies in another source tree, or in another folder of the path.
     if _source_tree(dist) or _line(record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
     return _Evidence.SILENT
 
 
 def _root(dist: Distribution) -> Path:
+    """Return the folder that a distribution was installed into."""
     return Path(str(dist.locate_file(""))).absolute()
 
 
@@ -238,7 +261,10 @@ def _record_of(dist: Distribution, package: _Package) -> str:
 
 
 def _line(record: str, file: str) -> str:
-    """Return the line of RECORD about a file; vLLM's has 3,300 lines, so none is parsed."""
+    """Return the line of a RECORD about a file, '' if it has none.
+
+    It is searched as text: vLLM's has 3,300 lines, which take long to parse.
+    """
     start = f"\n{record}".find(f"\n{file},")
     if start < 0:
         return ""
@@ -246,7 +272,7 @@ def _line(record: str, file: str) -> str:
 
 
 def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
-    """Whether the first file that RECORD has a hash of is the one that was installed."""
+    """Whether the package's `_version.py`, or else its file, has the hash that RECORD states."""
     for file in (package.place.with_name("_version.py"), package.place):
         line = _line(record, file.relative_to(root).as_posix())
         digest = re.search(r",sha256=([^,]+),", line)
@@ -258,7 +284,10 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
 
 
 def _leads_to(dist: Distribution, package: _Package) -> bool:
-    """Whether it is editable, and its source is here; deeper in its tree is anybody's package."""
+    """Whether an editable distribution has the package at the top of its source tree, or in `src`.
+
+    A package that lies deeper in the tree may be a vendored one.
+    """
     tree = _source_tree(dist)
     if tree is None:
         return False
@@ -267,7 +296,7 @@ def _leads_to(dist: Distribution, package: _Package) -> bool:
 
 
 def _source_tree(dist: Distribution) -> Path | None:
-    """Return the source folder of an editable distribution (PEP 610)."""
+    """Return the source folder of an editable distribution (PEP 610); None if it is not one."""
     try:
         origin = json.loads(_read(dist, "direct_url.json") or "{}")
         if origin.get("dir_info", {}).get("editable") is not True:
@@ -286,6 +315,7 @@ def _read(dist: Distribution, file: str) -> str:
 
 
 def _name(dist: Distribution) -> str:
+    """Return the normalized name of a distribution."""
     return canonical(_header(dist, "Name"))
 
 
@@ -322,7 +352,7 @@ def _static_version(file: Path) -> Iterator[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below one that lie in no function or class."""
+    """Yield the nodes below one, at any depth, but not those in functions and classes."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(
             child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

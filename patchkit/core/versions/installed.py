@@ -15,7 +15,9 @@ from patchkit.settings import Settings
 
 
 class Versions:
-    """The versions here, found when first needed; those that variables name are believed.
+    """The versions here, each found when it is first needed.
+
+    A version that the user has set, by a variable or an option, counts in place of what is found.
 
     Args:
         overrides: The versions of `PATCHKIT_VERSIONS`, by distribution.
@@ -58,7 +60,7 @@ class Versions:
             The version, or None if none is installed.
 
         Raises:
-            VersionError: A variable names the version, and it is none.
+            VersionError: A variable sets the version, and the text is no version.
         """
         name = canonical(name)
         if name not in self._found:
@@ -66,16 +68,16 @@ class Versions:
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
-        """Return the version that a variable names for a distribution.
+        """Return the version that the user has set for a distribution.
 
         Args:
             name: The name of the distribution.
 
         Returns:
-            The version, or None if no variable names one.
+            The version, or None if the user has set none.
 
         Raises:
-            VersionError: What the variable names is no version.
+            VersionError: The text is no version.
         """
         version = self._believed.get(canonical(name))
         if version:
@@ -89,16 +91,16 @@ class Versions:
             version: The version.
 
         Raises:
-            VersionError: It is none.
+            VersionError: The text is no version.
         """
         self._believed[version.name] = version
         self.believed(version.name)
 
     def check(self) -> None:
-        """Check every version that a variable names.
+        """Check every version that the user has set.
 
         Raises:
-            VersionError: One of them is none.
+            VersionError: One of them is no version.
         """
         for name in self._believed:
             self.believed(name)
@@ -121,7 +123,7 @@ class Versions:
         return self._reasons[requirement]
 
     def is_absent(self, requirement: str) -> bool:
-        """Whether a requirement surely does not hold, as nothing of its name is installed.
+        """Whether it is certain that what a requirement names is not installed.
 
         Args:
             requirement: The requirement (PEP 508); of one with a marker that is never certain.
@@ -134,11 +136,13 @@ class Versions:
         return is_absent(canonical(name), self._path)
 
     def _search(self, name: str) -> FoundVersion | None:
+        """Find the installed version; None if there is none."""
         from patchkit.core.versions.distributions import ProviderSearch  # noqa: PLC0415 - arming never looks, and it costs
 
         return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
+        """Do what `unmet` does, for a requirement that is asked for the first time."""
         requirement = parse_requirement(text)
         if not applies_here(requirement):
             return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ReleaseVersion: TypeAlias = Version
 
 _FALLBACK = "0.1"
-"""The release that setuptools-scm assumes in a checkout without tags: `0.1.dev16577+g…`."""
+"""The release that setuptools-scm assumes in a checkout without tags, as in `0.1.dev16577+g…`."""
 
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 
@@ -44,7 +44,7 @@ _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
 
 
 class FoundVersion(Record):
-    """A version that runs here, and where it was found.
+    """A version as text, and where it was found.
 
     Args:
         name: The normalized name of the distribution.
@@ -66,13 +66,14 @@ class FoundVersion(Record):
         version = parse_version(self.version)
         if version is None:
             raise self._says_nothing("is no version")
-        if version.is_devrelease and _version(version.base_version) <= _version(
-            _FALLBACK
-        ):
+        base = _version(version.base_version)
+        # In a checkout without tags, the number says nothing about the release.
+        if version.is_devrelease and base <= _version(_FALLBACK):
             raise self._says_nothing("does not say which release it is")
         return _normal(version)
 
     def _says_nothing(self, fault: str) -> VersionError:
+        """Make the error of a text that names no release, with what to do about it."""
         subject = f"{self.name}: " if self.name else ""
         source = f" in {self.source}" if self.source else ""
         problem = f"{subject}found {self.version!r}{source}, which {fault}"
@@ -81,7 +82,7 @@ class FoundVersion(Record):
         )
 
     def _advice(self) -> str:
-        """Say what to set in place of a version that says nothing."""
+        """Say which option or variable the user is to set in place of the text."""
         if self.source.startswith("--"):
             return f"Set {self.source} to the release that is meant."
         if self.name == "vllm":
@@ -94,13 +95,13 @@ class FoundVersion(Record):
 
 
 def release_order(text: str) -> ReleaseVersion:
-    """Read a release's version, for comparison.
+    """Read a release's version as an object that sorts as releases do.
 
     Args:
         text: The version.
 
     Returns:
-        What compares as releases do.
+        The parsed version.
 
     Raises:
         VersionError: The text is no version.
@@ -114,13 +115,13 @@ def release_order(text: str) -> ReleaseVersion:
 
 
 def parse_version(text: str) -> Version | None:
-    """Read a version, without its local part.
+    """Read a version, without its local part such as `+cpu`.
 
     Args:
         text: The version.
 
     Returns:
-        The version, or None if the text is none.
+        The version, or None if the text is no version.
     """
     _need_packaging()
     from packaging.version import InvalidVersion  # noqa: PLC0415 - late, see above
@@ -132,6 +133,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def _version(text: str) -> Version:
+    """Parse a version with `packaging`, which is imported late."""
     from packaging.version import Version  # noqa: PLC0415 - late, see above
 
     return Version(text)
@@ -149,6 +151,7 @@ def _need_packaging() -> None:
 
 
 def _normal(version: Version) -> str:
+    """Write a version without its suffixes, but keep the `.post1` of a final release."""
     epoch = f"{version.epoch}!" if version.epoch else ""
     release = ".".join(map(str, version.release))
     has_post = version.post is not None and not version.pre
@@ -166,13 +169,13 @@ def canonical(name: str) -> str:
 
 
 def check_requirement(text: str) -> None:
-    """Refuse what is no requirement; for a plain one, one match decides.
+    """Refuse a text that is no requirement; `packaging` is imported only for an unusual one.
 
     Args:
         text: The requirement (PEP 508).
 
     Raises:
-        RequirementError: It is none, or names a URL.
+        RequirementError: The text is no requirement, or names a URL.
     """
     if not _PLAIN.fullmatch(text):
         parse_requirement(text)
@@ -185,7 +188,7 @@ def plain_name(text: str) -> str | None:
         text: The requirement.
 
     Returns:
-        The name; None where there is more than a name and bounds, such as a marker.
+        The name; None if the requirement has more than a name and bounds, such as a marker.
     """
     match = _PLAIN.fullmatch(text)
     if match is None:
@@ -203,7 +206,7 @@ def parse_requirement(text: str) -> Requirement:
         The requirement.
 
     Raises:
-        RequirementError: It is none, or names a URL.
+        RequirementError: The text is no requirement, or names a URL.
     """
     _need_packaging()
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
@@ -261,8 +264,8 @@ def satisfies(version: str, specifier: str) -> bool:
         specifier: The bounds, such as `>=0.11,<0.13`.
 
     Raises:
-        VersionError: The version is none.
-        RequirementError: The bounds are none.
+        VersionError: The text of the version is no version.
+        RequirementError: The bounds are malformed.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
 
@@ -275,7 +278,7 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
-    """Whether what a version counts as lies within all bounds.
+    """Whether the release that a version counts as is within all bounds.
 
     Args:
         version: The version.
@@ -285,18 +288,22 @@ def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
 
 
 def holds_between(text: str, first: str, last: str) -> bool | None:
-    """Whether a requirement holds for all releases from one to another; None if for some only.
+    """Whether a requirement holds for every release from one to another.
 
     Args:
         text: The requirement (PEP 508).
         first: The version of the first release.
         last: The version of the last release.
+
+    Returns:
+        True if it holds for all of them, False if for none, None if for some or if that is unknown.
     """
     clauses = list(parse_requirement(text).specifier)
     if _compares_texts(clauses):
         return None
     start = release_order(first)
     end = release_order(last)
+    # Between two neighbouring corners the answer is the same, so no other version need be tried.
     corners = [
         corner for corner in _corners(clauses) if start <= release_order(corner) <= end
     ]
@@ -325,15 +332,17 @@ def allows_any(texts: Iterable[str]) -> bool:
 
 
 def _compares_texts(clauses: Iterable[Specifier]) -> bool:
+    """Whether a clause has the operator `===`, which compares texts, not versions."""
     return any(clause.operator == "===" for clause in clauses)
 
 
 def _release(version: str) -> FoundVersion:
+    """Return a version that is no distribution's, for comparison."""
     return FoundVersion("", version, "")
 
 
 def _holds(version: FoundVersion, clause: Specifier) -> bool:
-    """Compare the two releases by their order.
+    """Whether a version is within one bound, by the order of the releases that both count as.
 
     packaging's own rules differ: they refuse `0.5.0.post1` for `>0.5.0`, and in 23.2 `==0.*`
     holds for every epoch.
@@ -354,15 +363,18 @@ def _holds(version: FoundVersion, clause: Specifier) -> bool:
 
 
 def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
+    """Whether a version has an epoch and begins with some numbers: `0.11.2` with (0, 11)."""
     size = len(prefix)
     padded = version.release + (0,) * size
     return version.epoch == epoch and padded[:size] == prefix
 
 
 def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
-    """Yield the bounds, and versions just after each and after all that begin with it.
+    """Yield versions such that any range within these bounds contains one of them, or version 0.
 
-    A range that is not empty contains one of these, or the first version of all.
+    Args:
+        clauses: The bounds; `>1.2` gives `1.2` and versions after it: `1.3`, which follows all that
+            begin with 1.2, then `1.2.0.0.1` and `1.2.post1` to `1.2.post3`.
     """
     for clause in clauses:
         version = _version(clause.version.removesuffix(".*"))

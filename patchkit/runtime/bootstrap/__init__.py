@@ -1,1 +1,1 @@
-"""The `.pth` that arms every process of an environment, and what `patchkit run` uses."""
+"""Arms processes as Python starts: by a `.pth` in site-packages, or a `sitecustomize` of `run`."""

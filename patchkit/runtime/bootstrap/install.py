@@ -34,10 +34,11 @@ OUTDATED = "outdated"  # a file has another text than this patchkit writes
 _MODULE = "_patchkit_bootstrap"
 _PTH = "patchkit-bootstrap.pth"
 _START = "patchkit-bootstrap.start"
-# In the order of writing: the `.pth` last, as it brings the others to life.
+# In the order of writing: the `.pth` last, as Python runs it as soon as it is there.
 _NAMES = (f"{_MODULE}.py", _START, _PTH)
 
-# Said once: a venv's `.pth` files run twice.
+# What the `.pth` runs. A venv's `.pth` files run twice; because of the entry in `sys.modules`, the
+# message is written once.
 _GUARDED = f"""\
 try:
  import {_MODULE}
@@ -48,10 +49,11 @@ except Exception as e:
   sys.modules['{_MODULE}'] = None
   sys.stderr.write(f'patchkit: this process is not patched: {{type(e).__name__}}: {{e}}\\n')
 """
-# One test of the environment, and nothing raises even where the module is gone.
+# Without PATCHKIT=1 it only reads a variable; and it raises nothing, even if the module is missing.
 _IMPORT_LINE = (
     f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
 )
+# The line of the module that `install` fills in.
 _RECORD = re.compile(r'^LOCATION: "str \| None" = (.*)$', re.MULTILINE)
 _PROBE = (
     "import importlib.util; spec = importlib.util.find_spec('patchkit.auto'); "
@@ -65,12 +67,12 @@ class BootstrapError(PatchkitError):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How the bootstrap stands in one folder.
+    """The state of the bootstrap in one folder.
 
     Args:
-        state: That of all files together, one of the constants above.
+        state: The state of all files together, one of the constants above.
         files: The state of each file.
-        location: Where patchkit is looked for if Python does not find it by itself.
+        location: The folder that is added to `sys.path` if Python does not find patchkit by itself.
     """
 
     state: str
@@ -97,10 +99,10 @@ def install(folder: Path, location: str | None = None) -> bool:
 
     Args:
         folder: A site-packages folder.
-        location: Where patchkit is looked for if Python does not find it by itself.
+        location: The folder that is added to `sys.path` if Python does not find patchkit by itself.
 
     Returns:
-        Whether that changed the folder.
+        Whether any file was written.
 
     Raises:
         BootstrapError: The folder cannot be written, or a file is not patchkit's.
@@ -128,7 +130,7 @@ def remove(folder: Path) -> bool:
         folder: A site-packages folder.
 
     Returns:
-        Whether there was anything.
+        Whether there was anything to remove.
 
     Raises:
         BootstrapError: A file cannot be removed, or is not patchkit's.
@@ -138,14 +140,14 @@ def remove(folder: Path) -> bool:
     files = [file for file, state in present.files.items() if state != ABSENT]
     bytecode = folder / "__pycache__"
     try:
-        # The `.pth` first: without it the rest is dead.
+        # The `.pth` first, as nothing runs the others without it.
         for file in (*reversed(files), *bytecode.glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
         raise BootstrapError(
             f"{error.filename}: cannot be removed: {error.strerror}"
         ) from error
-    with suppress(OSError):  # others' files are in it, or it is not there
+    with suppress(OSError):  # it has files of other modules, or does not exist
         bytecode.rmdir()
     return bool(files)
 
@@ -172,10 +174,12 @@ def own_location() -> str:
 
 
 def location_found_alone() -> str | None:
-    """Ask a new process where this Python finds patchkit by itself: what `.pth` files do shows.
+    """Ask a new, isolated process of this Python where it finds patchkit.
+
+    A new process also shows what `.pth` files add to the path, as for an editable install.
 
     Returns:
-        The folder or zip file that patchkit lies in; None where it is not found.
+        The folder or zip file that patchkit lies in; None if it is not found.
     """
     environ = {
         key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")
@@ -193,7 +197,7 @@ def location_found_alone() -> str | None:
     return str(Path(origin).parents[1])
 
 
-# -- what the files hold -----------------------------------------------------------------------
+# -- the files' content ------------------------------------------------------------------------
 
 
 def _texts(location: str | None) -> dict[str, str]:
@@ -212,7 +216,7 @@ def _texts(location: str | None) -> dict[str, str]:
 
 
 def _recorded(module: bytes) -> str | None:
-    """Return the location that an installed module has recorded."""
+    """Return the location that an installed module has as `LOCATION`; None if it has none."""
     match = _RECORD.search(module.decode(errors="replace"))
     if match is None:
         return None
@@ -224,7 +228,7 @@ def _recorded(module: bytes) -> str | None:
 
 
 def _read(file: Path) -> bytes | None:
-    """Read a file; None where there is none, and empty where it cannot be read."""
+    """Read a file; None if it does not exist, b"" if it cannot be read or is a broken link."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -236,7 +240,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _file_state(content: bytes | None, text: str) -> str:
-    """Return the state of one file, from what it has and what it is to have."""
+    """Return the state of one file: compare its content with the text that it should have."""
     if content is None:
         return ABSENT
     if MARK.encode() not in content:
@@ -247,7 +251,7 @@ def _file_state(content: bytes | None, text: str) -> str:
 
 
 def _state_of_all(states: set[str]) -> str:
-    """Return the state of the bootstrap, from those that its files are in."""
+    """Return the state of the bootstrap, given the states that occur among its files."""
     if states == {ABSENT}:
         return ABSENT
     if FOREIGN in states:
@@ -271,8 +275,8 @@ def _refuse_foreign(bootstrap: Bootstrap) -> None:
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    """Write all files, or none of them where one cannot be written."""
-    # Neither `site` nor an import takes such a file for one of ours.
+    """Write drafts of all files, then rename them; so if one cannot be written, none is."""
+    # Python ignores files with such names.
     drafts = {
         file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp")
         for file in texts
@@ -283,6 +287,6 @@ def _write_all(texts: Mapping[Path, str]) -> None:
         for file, draft in drafts.items():
             draft.replace(file)
     finally:
-        for temporary in drafts.values():
-            with suppress(OSError):
-                temporary.unlink()
+        for draft in drafts.values():
+            with suppress(OSError):  # it was renamed
+                draft.unlink()

@@ -1,15 +1,15 @@
 """Arms a process when its Python starts, where PATCHKIT=1 asks for it.
 
-`patchkit bootstrap install` copies this file into site-packages, beside the `.pth` that calls it;
-so it imports nothing of patchkit before it is needed, and nothing else that costs a start. It is
-never the reason why Python does not start: whatever goes wrong is one line on stderr.
+`patchkit bootstrap install` copies this file into site-packages, beside the `.pth` that calls it.
+So it imports patchkit only when it arms the process, and no other module that takes time. It never
+keeps Python from starting: whatever goes wrong becomes one line on stderr.
 """
 
 import builtins
 import os
 import sys
 
-TYPE_CHECKING = False  # what `typing` holds, without its 2 ms
+TYPE_CHECKING = False  # as in `typing`, whose import takes 2 ms
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
@@ -20,27 +20,30 @@ LOCATION: "str | None" = None
 
 
 def start() -> None:
-    """Arm this process as soon as all its folders are on `sys.path`, if PATCHKIT=1 says so."""
+    """Arm this process if PATCHKIT=1; wait for that until `sys.path` is complete."""
     if os.environ.get("PATCHKIT", "").strip() != "1":
         return
-    if _path_is_whole():
+    if _path_is_complete():
         _arm_or_say()
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
         # A venv's `.pth` files run twice: `site` visits its folder twice.
         sys.meta_path.insert(0, _Waiting())
 
 
-def _path_is_whole() -> bool:
+def _path_is_complete() -> bool:
     """Whether `site` has put all its folders on `sys.path`.
 
-    `.pth` files run while it is at it, in the order of their names and folder by folder; what
-    comes later may be what patchkit or a pack is found by. `quit` is what `site` makes next.
+    `.pth` files run one after the other meanwhile, and a later one may add the folder of patchkit
+    or of a pack. Right after the last, `site` adds `quit` to the builtins.
     """
     return hasattr(builtins, "quit") or bool(sys.flags.no_site)
 
 
 class _Waiting:
-    """Arms the process on the next import: `site` asks for `sitecustomize` in any case."""
+    """A finder that arms the process on the first import after `site` has completed `sys.path`.
+
+    There is one in any case: `site` then imports `sitecustomize`.
+    """
 
     def find_spec(
         self,
@@ -48,12 +51,16 @@ class _Waiting:
         path: "Sequence[str] | None" = None,
         target: "ModuleType | None" = None,
     ) -> "ModuleSpec | None":
-        """Arm, once; the import that it takes for that goes on as if nothing had been."""
-        if not _path_is_whole() or self not in sys.meta_path:
+        """Arm the process and leave `sys.meta_path`; then find the module as Python would.
+
+        Returns:
+            The module's spec; None before `sys.path` is complete, or if no finder finds the module.
+        """
+        if not _path_is_complete() or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
         _arm_or_say()
-        # Who is walking the list that has just changed would miss a finder.
+        # importlib is iterating over the list, and would skip a finder as this one was removed.
         for finder in list(sys.meta_path):
             spec = finder.find_spec(name, path, target)
             if spec is not None:
@@ -62,14 +69,15 @@ class _Waiting:
 
 
 def _arm_or_say() -> None:
-    """Arm the process, and say on stderr why if that fails."""
+    """Arm the process; if that fails, write the reason to stderr."""
     try:
         _arm()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - Python starts, whatever it is
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - Python is to start all the same
         _say(error)
 
 
 def _arm() -> None:
+    """Import `patchkit.auto`, from `LOCATION` if Python does not find patchkit by itself."""
     try:
         import patchkit.auto  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -80,6 +88,7 @@ def _arm() -> None:
 
 
 def _say(error: BaseException) -> None:
+    """Write one line to stderr that says why the process is not patched."""
     text = " ".join(f"patchkit: this process is not patched: {_reason(error)}".split())
     try:
         sys.stderr.write(text + "\n")
@@ -89,9 +98,8 @@ def _say(error: BaseException) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    if getattr(error, "name", None) == "patchkit" and isinstance(
-        error, ModuleNotFoundError
-    ):
+    """Return the message for an error, with the way out if patchkit itself is missing."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "patchkit":
         folder = ""
         if LOCATION:
             folder = f" or in {LOCATION}"

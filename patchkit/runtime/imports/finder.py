@@ -1,13 +1,13 @@
 """Tells a watcher when a module is about to execute, and when it has executed.
 
-A finder at the front of `sys.meta_path` asks the other finders, and instruments the loader that
-they find. Probing, lazy loading and reloading all go through that loader, so they are seen too.
+A finder at the front of `sys.meta_path` asks the other finders, and replaces the loader that they
+find by one that reports. Lazy loading and reloading use that loader, so they are reported, too.
 
-There are no locks here. Shared sets and lists change by single atomic operations, so that no lock
-of ours is held while a loader, a hook or another finder runs.
+There are no locks here, as none may be held while a loader, a hook or another finder runs. Shared
+sets and lists change by single atomic operations instead.
 
-`Finder` serves a session. `BodyFinder` serves a process that has none: it arms the process when
-other code imports a body.
+`Finder` is for a session. `BodyFinder` is for a process without one: it arms the process when other
+code imports a body.
 """
 
 import functools
@@ -35,19 +35,19 @@ from patchkit.runtime.imports.loaders import (
 )
 
 Path = Sequence[str] | None
-"""Where a finder is to look: the `__path__` of the package around a module, None for a top one."""
+"""Where a finder is to look: the `__path__` of the module's package; None for a module in none."""
 
 _UTIL = "importlib.util"
 
 
 class Finder:
-    """Watches the imports of some modules, and tells a watcher of every execution of these.
+    """Watches the imports of some modules, and reports every execution of one to a watcher.
 
     Args:
-        watcher: is told of every execution.
-        provide: is asked for the spec of a watched module that no other finder finds.
-        on_risk: is called when modules may be imported unseen: the package of a watched module is
-            about to be imported, or another finder came first.
+        watcher: What executions are reported to.
+        provide: Returns the spec of a watched module that no other finder finds, or None.
+        on_risk: Called when modules may be imported without this finder: the package of a watched
+            module is about to be imported, or another finder came first.
     """
 
     def __init__(
@@ -56,15 +56,17 @@ class Finder:
         provide: Callable[[str], ModuleSpec | None] | None = None,
         on_risk: Callable[[], object] | None = None,
     ) -> None:
-        # The session; another copy of patchkit in this process asks for it.
+        # The session; another copy of patchkit in this process reads it, see `others`.
         self.watcher = watcher
         self._notifier = Notifier(watcher)
         self._provide = provide
         self._on_risk = on_risk
-        self._packages: set[str] = set()
+        self._packages: set[str] = set()  # the top-level packages of watched modules
         self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
-        self._asking: set[tuple[int, str]] = set()
+        # The searches that go on now: a thread, and the name that it searches for.
+        self._searches: set[tuple[int, str]] = set()
+        # The finders that this one was moved in front of.
         self._overtaken: list[object] = []
 
     def watch(self, names: Iterable[str]) -> None:
@@ -84,18 +86,19 @@ class Finder:
             self._come_first()
         else:
             sys.meta_path.insert(0, self)
-        # To import it costs up to 4 ms; where it is not there yet, its import is watched.
+        # If `importlib.util` is not imported yet, its import is watched: it takes up to 4 ms.
         util = sys.modules.get(_UTIL)
         if util is not None:
             _hook(util)
 
     def uninstall(self) -> None:
-        """Stop watching; loaders that are instrumented already report nothing more."""
+        """Stop watching: loaders that report do so no more, and hooks are removed."""
         self._notifier.active = False
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
         util: Any = sys.modules.get(_UTIL)
+        # The last finder removes the wrapper of `_hook`, unless other code has wrapped that.
         if (
             util is not None
             and not _installed()
@@ -106,7 +109,7 @@ class Finder:
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find what the finders after this one find, or what is provided, and instrument it.
+        """Find a watched module by the other finders or `provide`, with a loader that reports.
 
         Args:
             name: The dotted name of the module.
@@ -114,7 +117,7 @@ class Finder:
             target: The module that is reloaded, if any.
 
         Returns:
-            None where the module is not watched, or nobody finds it.
+            The spec; None if the module is not watched, or is not found.
         """
         if sys.meta_path[0] is not self:
             self._come_first()
@@ -122,16 +125,17 @@ class Finder:
             self._on_risk()
         if name not in self._notifier.names and name not in self._notifier.own:
             return None
-        key = (get_ident(), name)
-        if key in self._asking:
-            return None  # a finder that we ask asks all others in turn, and means those behind us
-        self._asking.add(key)
+        search = (get_ident(), name)
+        if search in self._searches:
+            # A finder that was asked below searches with all finders, so this one is asked again.
+            return None
+        self._searches.add(search)
         try:
             spec = self._spec_behind(name, path, target)
             if spec is None:
                 spec = self._provided(name)
         finally:
-            self._asking.discard(key)
+            self._searches.discard(search)
         if spec is None:
             return None
         return instrument(name, spec, self._notifier)
@@ -139,7 +143,7 @@ class Finder:
     def _spec_behind(
         self, name: str, path: Path, target: ModuleType | None
     ) -> ModuleSpec | None:
-        """Ask the finders after this one; all of them where it is not in the list."""
+        """Ask the finders after this one in `sys.meta_path`; all if it was removed from there."""
         finders: list[object] = list(sys.meta_path)
         start = 0
         for index, finder in enumerate(finders):
@@ -147,7 +151,7 @@ class Finder:
                 start = index + 1
                 break
         for finder in finders[start:]:
-            find = getattr(finder, "find_spec", None)  # those of an old kind lack it
+            find = getattr(finder, "find_spec", None)  # a finder of Python 3.3 has none
             if not find or finder is self:
                 continue
             spec = find(name, path, target)
@@ -156,24 +160,26 @@ class Finder:
         return None
 
     def _provided(self, name: str) -> ModuleSpec | None:
-        """Return the spec of a watched module that only a patch provides."""
+        """Return the spec of a watched module that a patch provides; None if none does."""
         is_watched = self._notifier.active and name in self._notifier.names
         if self._provide is None or not is_watched:
             return None
         return self._provide(name)
 
     def instrument_spec(self, name: str, spec: ModuleSpec) -> None:
-        """Instrument a spec that somebody made without asking finders, if the name is watched.
+        """Make a spec report that code has made without finders, if the module is watched.
 
         Args:
             name: The dotted name of the module.
-            spec: Its spec, whose loader is replaced.
+            spec: Its spec, whose loader is replaced by one that reports.
         """
         if self._notifier.is_for(name):
             instrument(name, spec, self._notifier)
 
     def is_whole(self, name: str) -> bool:
-        """Whether a module has been imported; if it is being imported, its end will be told.
+        """Whether a module has been imported completely.
+
+        If it is being imported, False, and the watcher is told when the import ends.
 
         Args:
             name: The dotted name of the module.
@@ -182,22 +188,23 @@ class Finder:
         if module is None:
             return False
         if is_half_imported(module):
+            # No report will come if the import has ended just now.
             return not self.await_import(name, module)
         return True
 
     def await_import(self, name: str, module: ModuleType) -> bool:
-        """Report the end of the import of a half-imported module to the watcher.
+        """Have the end of the import of a module reported to the watcher.
 
-        While another thread reports the module, it is reported once more at the end: that thread
-        may need a module that it waits for.
+        A module that another thread has executed and reports now is reported again when its import
+        ends, as until then the two threads may each need a module that the other one imports.
 
         Args:
             name: The dotted name of the module.
-            module: What `sys.modules` holds for it.
+            module: The module in `sys.modules`.
 
         Returns:
-            Whether the report will come. It does if the import succeeds, but not where the module
-            is complete, also while this thread reports it.
+            Whether a report will come if the import succeeds; False if the module is complete,
+            also if it is this thread that reports it now.
         """
         if id(module) in self._notifier.executing:
             return True
@@ -212,48 +219,52 @@ class Finder:
         return when_initialized(spec, self._notifier.ended, name)
 
     def _come_first(self) -> None:
-        """Move in front of a finder that was added later and may find a watched module itself.
+        """Move to the front of `sys.meta_path` if other finders were put before this one.
 
-        Each finder is overtaken once, as two that insist on being first would never end; a Finder
-        never, as it asks those behind it. The old entry stays: another thread that iterates over
-        the list asks a finder twice at worst; after a removal it would skip one.
+        They might find a watched module, and this finder would not be asked. It moves in front of
+        each finder once only: two that both insist on being first would never stop. It does not
+        move in front of another Finder, as that asks the finders behind it.
+
+        The old entry stays in the list. Another thread that is iterating over it then asks this
+        finder twice at worst; if the entry were removed, it could skip the next finder.
         """
         before = itertools.takewhile(
             lambda finder: finder is not self, list(sys.meta_path)
         )
-        strangers = [
+        new = [
             finder
             for finder in before
             if not isinstance(finder, Finder) and not self._has_overtaken(finder)
         ]
-        if strangers:
-            self._overtaken += strangers
+        if new:
+            self._overtaken += new
             sys.meta_path.insert(0, self)
             if self._on_risk is not None:
                 self._on_risk()
 
     def _has_overtaken(self, finder: object) -> bool:
+        """Whether this finder was moved in front of another one, which is compared by identity."""
         return any(finder is overtaken for overtaken in self._overtaken)
 
 
 class BodyFinder(Finder):
-    """Arms the process just before a body executes, which other code imports.
+    """Arms the process just before a body executes that other code imports.
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
-    this. A session loads bodies itself, so it does nothing where the process has one.
+    this finder. It does nothing in a process with a session, which loads bodies itself.
 
     Args:
         arm: Arms the process.
     """
 
     def __init__(self, arm: Callable[[], object]) -> None:
-        super().__init__(self)  # it is the watcher of its own imports
+        super().__init__(watcher=self)
         self._arm = arm
 
     def find_spec(
         self, name: str, path: Path = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Watch a name if it is that of a body, and find it as `Finder` does.
+        """Watch a module if it is a body, and find it as `Finder` does.
 
         Args:
             name: The dotted name of the module.
@@ -261,7 +272,7 @@ class BodyFinder(Finder):
             target: The module that is reloaded, if any.
 
         Returns:
-            None where it is no body, nobody finds it, or the process has a session.
+            The spec; None if it is no body, is not found, or the process has a session.
         """
         if _has_session():
             return None
@@ -271,7 +282,7 @@ class BodyFinder(Finder):
         return super().find_spec(name, path, target)
 
     def importing(self, name: str) -> None:  # noqa: ARG002 - whichever body it is
-        """Arm the process before a body executes and imports its targets, as a `Watcher` is told.
+        """Arm the process before a body executes, as that imports its targets' modules.
 
         Args:
             name: The dotted name of the body.
@@ -280,7 +291,7 @@ class BodyFinder(Finder):
             self._arm()
 
     def _ignore(self, *_: object, **__: object) -> None:
-        pass
+        """Do nothing, in place of the other methods of a `Watcher`."""
 
     imported = import_ended = main_unreachable = _ignore
 
@@ -296,11 +307,14 @@ def watch_bodies(arm: Callable[[], object]) -> None:
 
 
 def _has_session() -> bool:
+    """Whether the finder of a session, which is a plain `Finder`, is installed."""
     return any(type(finder) is Finder for finder in sys.meta_path)
 
 
 def let_pass(names: Iterable[str]) -> None:
-    """Wait for what other threads have found before a finder was there, and not yet loaded.
+    """Wait for other threads that are between finding one of some modules and executing it.
+
+    They have found it without the finder that now watches it, so its loader does not report.
 
     Args:
         names: The dotted names of modules that are watched now.
@@ -308,7 +322,8 @@ def let_pass(names: Iterable[str]) -> None:
     bootstrap: Any = _bootstrap
     for name in names:
         if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
-            bootstrap._lock_unlock_module(name)  # noqa: SLF001 - sees a deadlock, and passes
+            # It waits for the module's lock, but not if that would be a deadlock.
+            bootstrap._lock_unlock_module(name)  # noqa: SLF001
 
 
 def others() -> list[Any]:
@@ -333,7 +348,13 @@ def home(session: Any) -> str:
 
 
 def _hook(util: Any) -> None:
-    """Have each finder see the specs that it makes; one hook serves them all."""
+    """Wrap `importlib.util.spec_from_file_location`, so that the specs that it makes report, too.
+
+    Code that makes a spec from a file asks no finder. One wrapper is enough for all finders.
+
+    Args:
+        util: The module `importlib.util`.
+    """
     original = util.spec_from_file_location
     if _is_ours(original):
         return
@@ -348,7 +369,7 @@ def _hook(util: Any) -> None:
                 finder.instrument_spec(name, spec)
         return spec
 
-    # Where pickle finds it again; cloudpickle would send it, and all of us, by value.
+    # pickle then finds it by name; otherwise cloudpickle would send it, and patchkit, by value.
     spec_from_file_location.__module__ = _UTIL
     util.spec_from_file_location = spec_from_file_location
 

@@ -1,4 +1,4 @@
-"""Tells which modules are being imported now, and calls back when an import ends."""
+"""Tells which modules are being imported now, and calls functions when an import ends."""
 
 import sys
 from _thread import get_ident
@@ -9,17 +9,17 @@ from types import ModuleType
 from typing import Any
 
 Waiter = tuple[Callable[[str], None], str]
-"""What is called at the end of an import, and the name of the module, which it is called with."""
+"""A function to call at the end of an import, and its argument, the name of the module."""
 
 _WAITERS = "_patchkit_waiters"
-"""The attribute of a spec that holds its waiters by a key of each one's own."""
+"""The attribute of a spec that has its waiters, each by a key of its own."""
 
 
 def is_half_imported(module: ModuleType) -> bool:
     """Whether a module is being imported now.
 
     Args:
-        module: What `sys.modules` holds.
+        module: The module in `sys.modules`.
     """
     return is_initializing(spec_of(module))
 
@@ -28,22 +28,24 @@ def is_initializing(spec: object) -> bool:
     """Whether importlib is executing the module of a spec.
 
     Args:
-        spec: The module's `__spec__`, or whatever it has in its place.
+        spec: The module's `__spec__`, which may be any object.
     """
     return bool(getattr(spec, "_initializing", False))
 
 
 def being_imported() -> frozenset[str]:
-    """Return the names of modules that importlib has locked, those that it executes among them."""
+    """Return the names of modules that importlib has locked, as it does with those it executes."""
     bootstrap: Any = _bootstrap
-    return frozenset(bootstrap._module_locks)  # noqa: SLF001 - nobody else knows
+    return frozenset(bootstrap._module_locks)  # noqa: SLF001 - there is no public way
 
 
 def spec_of(module: ModuleType) -> Any:
     """Return a module's spec or None, without loading a lazy module.
 
+    A module of `importlib.util.LazyLoader` loads at the first `module.name`; this goes around that.
+
     Args:
-        module: What `sys.modules` holds.
+        module: The module in `sys.modules`.
     """
     try:
         return object.__getattribute__(module, "__spec__")
@@ -58,20 +60,23 @@ def importer_awaited(thread: int) -> int | None:
         thread: The identifier of the thread that may be waiting.
     """
     bootstrap: Any = _bootstrap
-    awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - nobody else knows
+    awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - there is no public way
     locks = [awaited]
     if isinstance(awaited, list):  # since Python 3.12
-        locks = list(awaited)  # a copy, as the thread may go on at any time
+        locks = list(awaited)  # a copy, as the thread may change the list at any time
     if not locks:
         return None
     return getattr(locks[-1], "owner", None)
 
 
 def forget_imports(threads: Collection[int | None]) -> None:
-    """In a forked child: let modules be imported again that lost threads were importing.
+    """In a forked child, forget the imports that the parent's other threads were making.
+
+    Those threads do not exist in the child, and would hold the locks of their modules for ever. So
+    the locks and the half-imported modules are removed, and the modules can be imported again.
 
     Args:
-        threads: The identifiers of the threads that the child does not have.
+        threads: The identifiers of the parent's other threads.
     """
     if not threads:
         return
@@ -88,13 +93,13 @@ def forget_imports(threads: Collection[int | None]) -> None:
 
 
 def culprit(error: Exception) -> str | None:
-    """Find the half-imported module that explains an error.
+    """Find the half-imported module that lacks the attribute, or the name, of an error.
 
     Args:
-        error: What was raised where something was looked up or imported.
+        error: The error of an attribute access or an import.
 
     Returns:
-        The dotted name of the module; None where the error tells of none.
+        The dotted name of the module; None if no module that is being imported explains the error.
     """
     name = getattr(error, "name", None) or ""
     names = [name]
@@ -112,69 +117,72 @@ def culprit(error: Exception) -> str | None:
 def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
     """Call `call(name)` when importlib is done with a spec.
 
-    No lock is needed: the end of the import stores the attribute, then takes the waiters; this
-    adds a waiter, then reads the attribute. Either the end finds the waiter, or we find the end.
+    The spec gets a class that notices when importlib sets `_initializing` to False, see `_set`.
+
+    No lock is needed: the end of the import sets the attribute, then takes the waiters; this
+    function adds a waiter, then reads the attribute. So the end of the import finds the waiter, or
+    this function finds that the import has ended.
 
     Args:
         spec: The spec of a module that is being imported.
-        call: What is called, in the thread that imports the module.
-        name: What it is called with.
+        call: The function to call, in the thread that imports the module.
+        name: Its argument.
 
     Returns:
-        Whether it is called; False where the import has ended before, or the class of the spec
-        does not allow that.
+        Whether it is called; False if the import has ended before, or the spec is of a class that
+        cannot be replaced.
     """
     waiters: dict[object, Waiter] = vars(spec).setdefault(_WAITERS, {})
     key = object()
     waiters[key] = (call, name)
-    # A class of another layout, or one that nobody may derive from.
+    # TypeError: the class cannot be derived from, or its instances cannot get another class.
     with suppress(TypeError):
         if not _is_awaited(type(spec)):
             spec.__class__ = _awaited_kind(type(spec))
         if is_initializing(spec):
             return True
     _become_plain(spec)
-    is_taken = waiters.pop(key, None) is None
-    if not waiters:  # others' are left for the end to take
+    is_taken = waiters.pop(key, None) is None  # the end of the import was faster
+    if not waiters:
         vars(spec).pop(_WAITERS, None)
     return is_taken
 
 
 def _become_plain(spec: Any) -> None:
-    """Give a spec back the class that it had."""
+    """Give a spec its original class back."""
     kind = type(spec)
     if _is_awaited(kind):
         spec.__class__ = kind.__base__
 
 
 def _is_awaited(kind: type) -> bool:
-    """Whether this is the class of a spec while somebody waits."""
+    """Whether a spec's class is one that `_awaited_kind` made."""
     return vars(kind).get("__setattr__") is _set
 
 
 def _awaited_kind(kind: type) -> type:
-    """Make the class of a spec while somebody waits for the end of its module's import.
+    """Derive the class that a spec has while there are waiters: it has another `__setattr__`.
 
-    The import ends when importlib sets `_initializing` to False. Reading that attribute, as the
-    interpreter does at every import statement, works as before.
+    The import ends when importlib sets `_initializing` to False. Only setting is intercepted, as
+    the interpreter reads that attribute at every import statement.
     """
     attributes = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__setattr__": _set,
     }
-    # No mixin: with a second base the layout would differ, and no instance could change over.
+    # A mixin would not do: an instance cannot get a class with another memory layout.
     return type(kind.__name__, (kind,), attributes)
 
 
 def _set(spec: object, key: str, value: object) -> None:
-    """Set an attribute of an awaited spec, and call the waiters where that ends the import."""
+    """Set an attribute of an awaited spec; if that ends the import, call the waiters, each once."""
     object.__setattr__(spec, key, value)
     if key == "_initializing" and not value:
         _become_plain(spec)
         waiters: dict[object, Waiter] = vars(spec).pop(_WAITERS, {})
         taken: dict[Waiter, None] = {}
-        # It is empty: whoever waits takes its own away at the same time.
+        # KeyError means empty. A loop over the dict would not do: other threads remove waiters.
         with suppress(KeyError):
             while True:
                 _, waiter = waiters.popitem()
@@ -185,21 +193,21 @@ def _set(spec: object, key: str, value: object) -> None:
 
 @contextmanager
 def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
-    """Let bodies write `import a.b` and use `a.b` while it is being imported.
+    """Make a module an attribute of its package, so that bodies can use `a.b` after `import a.b`.
 
-    importlib makes `b` an attribute of `a` only after that, and not at all where it fails, or where
-    somebody executes the module without `sys.modules`.
+    importlib does that itself, but only after the import of `a.b`, during which bodies run. Nothing
+    is set if the import's module is not the one in `sys.modules`.
 
     Args:
         name: The dotted name of the module.
-        module: The module.
+        module: The module, which is being imported.
 
     Yields:
-        Nothing; the attribute stays where the block does not fail.
+        Nothing; if the block raises, the attribute is as before.
     """
     parent, _, child = name.rpartition(".")
     try:
-        # Not by `vars`, on which a lazy module loads.
+        # `vars` would load a lazy module.
         outer = object.__getattribute__(sys.modules.get(parent), "__dict__")
     except AttributeError:
         outer = None
@@ -212,6 +220,6 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        outer.pop(child, None)  # an undo may have done it
+        outer.pop(child, None)  # an undo may have removed it already
         outer.update(former)
         raise

@@ -20,17 +20,20 @@ _NAMES_OF_MAIN = ("__main__", "__mp_main__")
 
 
 class Watcher(Protocol):
-    """Is told of imports, and may ignore them. The import statement raises what a method does."""
+    """What the imports of watched modules are reported to.
+
+    An error that a method raises is raised by the import statement.
+    """
 
     def importing(self, name: str) -> None:
-        """Hear that a module is about to execute.
+        """Called just before a module executes.
 
         Args:
             name: The dotted name of the module.
         """
 
     def imported(self, name: str, module: ModuleType) -> None:
-        """Hear that a module has executed, unless `sys.modules` holds another one of its name.
+        """Called when a module has executed, unless `sys.modules` has another one of its name.
 
         Args:
             name: The dotted name of the module.
@@ -38,30 +41,30 @@ class Watcher(Protocol):
         """
 
     def import_ended(self, name: str) -> None:
-        """Hear that an import has ended for which another thread waited while `imported` ran.
+        """Called at the end of an import for which another thread waited while `imported` ran.
 
         Args:
             name: The dotted name of the module.
         """
 
     def main_unreachable(self, name: str, reason: str) -> None:
-        """Hear that a module runs as `__main__`, and cannot be imported under its own name instead.
+        """Called if a module runs as `__main__`, and cannot be imported under its own name instead.
 
         Args:
             name: The dotted name of the module.
-            reason: Why not, as a sentence that goes on after a colon.
+            reason: Why it cannot, to be put after a colon.
         """
 
 
 class Notifier(Record, frozen=False, eq=False):
-    """Which modules are watched, and which execute now; the loaders of a finder share it.
+    """Passes reports of a finder's loaders to its watcher; all these loaders share it.
 
     Args:
-        watcher: Hears of the modules in `names`.
-        names: The dotted names of the modules that are watched for it.
-        own: What patchkit itself calls once a module has executed, by the module's name.
+        watcher: What modules in `names` are reported to.
+        names: The dotted names of the watched modules.
+        own: Functions of patchkit that are called when a module has executed, by its name.
         active: Whether anything is reported.
-        executing: The identities of modules whose end will be reported.
+        executing: The ids of the modules that execute now.
     """
 
     watcher: Watcher
@@ -91,15 +94,15 @@ class Notifier(Record, frozen=False, eq=False):
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Report the end of an awaited import, unless it failed; an error here makes it fail.
+        """Report a module as executed whose import has ended, and was waited for.
 
         Args:
-            name: The dotted name of the module, which had not executed when the wait began.
+            name: The dotted name of the module.
         """
         self._report_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
-        """Do the same for an import whose execution was reported before.
+        """Report the end of the import of a module that had already been reported as executed.
 
         Args:
             name: The dotted name of the module.
@@ -107,7 +110,7 @@ class Notifier(Record, frozen=False, eq=False):
         self._report_end(name, lambda name, _: self.watcher.import_ended(name))
 
     def _report_end(self, name: str, report: Callable[[str, ModuleType], None]) -> None:
-        """Report a module that has been imported; where that raises, the import has failed."""
+        """Report a module unless its import has failed; if the report raises, it fails, too."""
         module = sys.modules.get(name)
         if module is None or not self.active:
             return
@@ -119,11 +122,13 @@ class Notifier(Record, frozen=False, eq=False):
 
 
 def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
-    """Have the loader of a spec, unless of an old kind, report every execution to a notifier.
+    """Replace the loader of a spec by one that reports every execution of the module.
+
+    A loader without `exec_module`, as of Python 3.3, stays as it is.
 
     Args:
         name: The dotted name of the module.
-        spec: The module's spec; its loader is replaced.
+        spec: The module's spec.
         notifier: What the executions are reported to.
 
     Returns:
@@ -137,10 +142,10 @@ def instrument(name: str, spec: ModuleSpec, notifier: Notifier) -> ModuleSpec:
 
 
 def reporting_thread(spec: Any) -> int | None:
-    """Return the thread that has executed a module and now reports it, or None.
+    """Return the id of the thread that has executed a module and now reports it; None without one.
 
     Args:
-        spec: The module's spec, or whatever it has in its place.
+        spec: The module's `__spec__`, which may be any object.
     """
     stand_in = _stand_in_of(getattr(spec, "loader", None))
     if stand_in is None:
@@ -149,9 +154,9 @@ def reporting_thread(spec: Any) -> int | None:
 
 
 def _among_importlib(function: Method) -> Method:
-    """Name a function's file so that `warnings` passes over its frames, as over importlib's.
+    """Give a function a file name with which `warnings` skips its frames, as it skips importlib's.
 
-    Without that a module that warns with `stacklevel=2` would blame patchkit for importing it.
+    Otherwise a module that warns its importer, with `stacklevel=2`, would name a line of patchkit.
     """
     name = "<patchkit, among importlib._bootstrap>"
     function.__code__ = function.__code__.replace(co_filename=name)
@@ -159,42 +164,51 @@ def _among_importlib(function: Method) -> Method:
 
 
 class _StandIn:
-    """Replaces a method of one loader, and reports what the method executes."""
+    """A callable that replaces a method of one loader; the subclasses report what it executes."""
 
     def __init__(
         self, name: str, method: Callable[..., Any], notifier: Notifier
     ) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.executed_by: int | None = None  # the thread that has done it
+        self.executed_by: int | None = (
+            None  # the id of the thread that has called the method
+        )
 
     def __eq__(self, other: object) -> bool:
-        # Loaders compare their attributes: equal they were, equal they stay.
+        # Loaders are compared by their attributes, and equal loaders are to stay equal.
         return isinstance(other, _StandIn) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the method, so that a pickled loader is the one that was found."""
+        """Pickle the replaced method in its place, so that a pickled loader does not report."""
         return _itself, (self.method,)
 
 
 def _itself(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what is passed: pickle wants a function that makes the object."""
+    """Return the argument: `__reduce__` must name a function that makes the object."""
     return method
 
 
 class _Execution(_StandIn):
-    """Replaces `exec_module`."""
+    """Replaces `exec_module`: reports before and after a module executes."""
 
     @_among_importlib
     def __call__(self, module: ModuleType) -> None:
+        """Execute a module, and report that if it is watched.
+
+        Args:
+            module: The module, which importlib has created.
+        """
         name, notifier = self.key
-        # A copy that somebody makes for himself, beside the module, is none of ours.
-        is_beside = sys.modules.get(name, module) is not module
-        if is_beside or not notifier.is_for(name) or id(module) in notifier.executing:
-            self.method(module)  # nobody watches it, or a loader further out reports it
+        # Code may execute a second copy for itself, without `sys.modules`; that is not patched.
+        is_copy = sys.modules.get(name, module) is not module
+        # It is executing already if this loader is inside of another one that reports.
+        is_reported = id(module) in notifier.executing
+        if is_copy or is_reported or not notifier.is_for(name):
+            self.method(module)
             return
         notifier.executing.add(id(module))
         try:
@@ -205,7 +219,7 @@ class _Execution(_StandIn):
                 self.executed_by = get_ident()
             finally:
                 notifier.executing.discard(id(module))
-            # What it has put into `sys.modules` in place of itself, if anything.
+            # The module may have put another object into `sys.modules` in place of itself.
             notifier.imported(name, sys.modules.get(name) or module)
         except PatchkitError as error:
             from patchkit.runtime.tracebacks import leave_out_own_frames  # noqa: PLC0415 - few fail
@@ -215,13 +229,21 @@ class _Execution(_StandIn):
 
 
 class _Code(_StandIn):
-    """Replaces `get_code`: the code that `runpy` gets imports the module under its own name."""
+    """Replaces `get_code`: for `python -m`, it returns code that imports the module by its name.
+
+    The module is then patched, and its main part runs in it; `supplied_modules` says more.
+    """
 
     def __init__(self, loader: Any, name: str, notifier: Notifier) -> None:
         super().__init__(name, loader.get_code, notifier)
         self.loader = loader
 
     def __call__(self, fullname: str) -> CodeType | None:
+        """Return the module's own code, or for `runpy` code that imports the module.
+
+        Args:
+            fullname: The dotted name of the module, as importlib passes it.
+        """
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
         if code is None or not notifier.active or name not in notifier.names:
@@ -236,18 +258,21 @@ class _Code(_StandIn):
 
 
 def _is_for_main(depth: int) -> bool:
-    """Whether the caller at this depth is `runpy`, about to run a module as the main one."""
+    """Whether the caller at this depth is `runpy`, about to run a module as `__main__`.
+
+    The outermost of the frames of `runpy` has the name under which the module is to run.
+    """
     frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":
-        # `run_module` may have another name.
+        # `runpy.run_module(…, run_name="other")` runs it under another name.
         run_name = frame.f_locals.get("run_name", "__main__")
         frame = frame.f_back
     return run_name in _NAMES_OF_MAIN
 
 
 def _stand_in_of(loader: object) -> _StandIn | None:
-    """Return what stands for `exec_module` of a loader; None for a loader that reports nothing."""
+    """Return what replaces `exec_module` of a loader; None for a loader that does not report."""
     method = getattr(loader, "exec_module", None)
     if isinstance(method, _StandIn):
         return method
@@ -255,7 +280,7 @@ def _stand_in_of(loader: object) -> _StandIn | None:
 
 
 def _reporting_loader(name: str, loader: Any, notifier: Notifier) -> Any:
-    """Return a loader that reports to a notifier; the same where it does already, or never can."""
+    """Return a copy of a loader that reports; the loader itself if it does, or never can."""
     stand_in = _stand_in_of(loader)
     if not hasattr(loader, "exec_module"):
         return loader
@@ -269,7 +294,10 @@ def _reporting_loader(name: str, loader: Any, notifier: Notifier) -> Any:
 
 
 def _twin(loader: Any) -> Any:
-    """Copy a loader, as several modules may share one (a zipimporter)."""
+    """Copy a loader, as several modules may share one, such as a zipimporter or a class.
+
+    A class is derived from; what cannot be copied gets a proxy.
+    """
     try:
         if isinstance(loader, type):
             attributes = {
@@ -277,13 +305,13 @@ def _twin(loader: Any) -> Any:
                 "__qualname__": loader.__qualname__,
             }
             return type(loader)(loader.__name__, (loader,), attributes)
-        # A proxy passes on to the original what is set on its copy, or cannot be copied at all.
+        # With `__getattr__` it may be a proxy, whose copy sets attributes on the original.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
             is_of_kind = type(twin) is type(loader)
             if is_of_kind and vars(twin) is not vars(loader):
                 return twin
-    except Exception:  # noqa: BLE001, S110 - a stranger's class may refuse in any way
+    except Exception:  # noqa: BLE001, S110 - other code's class may refuse in any way
         pass
     return _Proxy(loader)
 
@@ -299,26 +327,27 @@ class _Proxy:
         return self._loader.__class__
 
     def create_module(self, spec: Any) -> Any:
+        """Create the module with the loader, which must not replace this proxy in the spec."""
         module = self._loader.create_module(spec)
-        spec.loader = self  # ddtrace's puts itself there again, for a namespace package
+        spec.loader = self  # ddtrace's has put itself there, for a namespace package
         return module
 
     def __getattr__(self, name: str) -> Any:
-        # Not self._loader: where it is missing, as while this is copied, that would not end.
+        # `self._loader` would call this again, without end, while a copy has no attributes yet.
         return getattr(object.__getattribute__(self, "_loader"), name)
 
 
 def _namespace_loader(name: str, spec: ModuleSpec, notifier: Notifier) -> Any:
-    """Make the loader that importlib would make for a namespace package, but one that reports."""
+    """Make the loader that importlib makes later for a namespace package, but one that reports."""
     kind: Any = getattr(_bootstrap_external, "NamespaceLoader", None)
     if kind is None:  # Python 3.10
         kind = _bootstrap_external._NamespaceLoader  # noqa: SLF001
     loader = kind.__new__(kind)
-    loader._path = spec.submodule_search_locations  # noqa: SLF001 - importlib does it so, too
+    loader._path = spec.submodule_search_locations  # noqa: SLF001 - as importlib does
     loader.exec_module = _Execution(name, _execute_namespace, notifier)
     return loader
 
 
 def _execute_namespace(module: ModuleType) -> None:
-    """Stand for `exec_module` of a namespace package, which has no code."""
-    module.__file__ = None  # as importlib has it where it makes the loader itself
+    """Replace `exec_module` of a namespace package, which has no code to execute."""
+    module.__file__ = None  # importlib sets this if a spec has no loader

@@ -1,8 +1,8 @@
-"""Supplies the code of modules that only a patch provides, and of those that are run as main.
+"""Supplies the code of modules that a patch provides, and of modules that run as `__main__`.
 
-`runpy` (`python -m pkg.mod`) asks the module's loader for code and executes that as `__main__`. It
-gets code that imports the module under its own name, where it is patched like any other module, and
-then runs its `if __name__ == "__main__":` part in it. So there is one copy, and it is patched.
+For `python -m pkg.mod`, `runpy` asks the module's loader for code and executes it as `__main__`.
+Such a copy would not be patched. So `runpy` gets other code, which imports `pkg.mod`, where it is
+patched like any module, and then runs its `if __name__ == "__main__":` part in it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
 
 
 class ProvidedLoader:
-    """Loads a module that a patch provides.
+    """The loader of a module that a patch provides.
 
     Args:
         name: The dotted name of the module.
-        serve: Fills the module of this name, and returns whether a patch did.
+        serve: Fills the module of this name, and returns whether a patch has done so.
     """
 
     def __init__(self, name: str, serve: Serve) -> None:
         self.name = name
-        self.patch = ""  # whose it is, once it is filled
+        self.patch = ""  # the name of the patch that has filled the module
         self.is_executing = False
         self._serve = serve
 
@@ -48,10 +48,13 @@ class ProvidedLoader:
         """
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module, or fail its import where the patch does not apply here after all.
+        """Fill the module.
 
         Args:
             module: The empty module.
+
+        Raises:
+            ModuleNotFoundError: No patch that provides the module applies here.
         """
         self.is_executing = True
         try:
@@ -65,7 +68,7 @@ def loader_of(module: ModuleType) -> ProvidedLoader | None:
     """Return the loader of a provided module; None for any other module.
 
     Args:
-        module: What `sys.modules` holds.
+        module: The module in `sys.modules`.
     """
     loader = getattr(spec_of(module), "loader", None)
     if isinstance(loader, ProvidedLoader):
@@ -77,24 +80,28 @@ def is_served(module: ModuleType) -> bool:
     """Whether a patch has filled a module, and has not been undone.
 
     Args:
-        module: What `sys.modules` holds.
+        module: The module in `sys.modules`.
     """
     loader = loader_of(module)
     return loader is not None and loader.patch != ""
 
 
 def refuse_withdrawn(name: str, module: ModuleType) -> None:
-    """Fail the import of a module that was served by a patch whose other changes have failed.
+    """Fail the import of a provided module if its patch was undone, as another change failed.
 
     Args:
         name: The dotted name of the module.
-        module: What `sys.modules` holds for it.
+        module: The module in `sys.modules`.
+
+    Raises:
+        ModuleNotFoundError: The patch was undone.
     """
     if loader_of(module) is not None and not is_served(module):
         raise _not_found(name)
 
 
 def _not_found(name: str) -> ModuleNotFoundError:
+    """Make the error that Python raises for a module that is not found."""
     return ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
@@ -112,7 +119,7 @@ def running_code(loader: Any, name: str, file: str) -> CodeType:
     Raises:
         TargetError: The module has no source, or no main part.
     """
-    _main_part(loader, name, file)
+    _main_part(loader, name, file)  # only to raise its error early
     source = _CALL.format(module=__name__, name=name)
     return compile(source, file, "exec", dont_inherit=True)
 
@@ -122,11 +129,12 @@ def run(name: str, main_globals: dict[str, Any]) -> None:
 
     Args:
         name: The dotted name of the module.
-        main_globals: Those that `runpy` executes the code in; they get what the module has.
+        main_globals: The globals of the code that `runpy` executes; they get the module's names.
     """
     importlib.import_module(name)
     module = sys.modules[name]  # it may have replaced itself
     run_name = main_globals["__name__"]
+    # If these are the globals of a module in `sys.modules`, as `__main__`, this one replaces it.
     if vars(sys.modules.get(run_name, sys)) is main_globals:
         sys.modules[run_name] = module
     for key, value in vars(module).items():
@@ -137,30 +145,39 @@ def run(name: str, main_globals: dict[str, Any]) -> None:
 
 
 def _main_part(loader: Any, name: str, file: str) -> CodeType:
-    """Compile the main part of a module; a TargetError where it has no source, or no such part."""
+    """Compile the main part of a module.
+
+    Raises:
+        TargetError: The module has no source, or no main part.
+    """
     try:
         source = loader.get_source(name)
         if source is None:
             raise TargetError("it has no source")
         tree = _main_tree(source)
-        # It may transform what it gets.
+        # A loader may transform the source, as pytest's does with asserts.
         source_to_code = getattr(loader, "source_to_code", None)
         if source_to_code is None:
             return compile(tree, file, "exec", dont_inherit=True)
         return cast("CodeType", source_to_code(tree, file))
     except TargetError:
         raise
-    except Exception as error:  # a stranger's loader may raise anything
+    except Exception as error:  # other code's loader may raise anything
         raise TargetError(
             f"its source cannot be used: {type(error).__name__}: {error}"
         ) from error
 
 
 def _main_tree(source: str) -> ast.Module:
-    """Return what is under `if __name__ == "__main__":`, with the imports from `__future__`."""
+    """Return the `if __name__ == "__main__":` blocks, as `if True:`, and `__future__` imports.
+
+    Raises:
+        TargetError: There is no such block, or it has an `else`.
+    """
     import ast  # noqa: PLC0415 - only where a target's module is run as the main one
 
     def asks_for_main(test: ast.expr) -> bool:
+        """Whether a condition is `__name__ == "__main__"`, in either order."""
         if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
             return False
         first = ast.unparse(test.left)
@@ -186,7 +203,7 @@ def unreachable(name: str, reason: str) -> ApplyError:
 
     Args:
         name: The dotted name of the module.
-        reason: Why not, as a sentence that goes on after a colon.
+        reason: Why it cannot, to be put after a colon.
     """
     return ApplyError(
         f"{name} runs as __main__, where the patch does not reach it: {reason}. Expected it to be "

@@ -1,6 +1,8 @@
 """Finds what runs when a target is called: a function, or the constructor of a class."""
 
+import ctypes
 import functools
+import sys
 from enum import Enum
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -11,6 +13,10 @@ from patchkit.errors import TargetError
 from patchkit.runtime.changes.owners import CACHED, MISSING, Location, locate, peek
 from patchkit.runtime.changes.sites import Sites
 
+_COPIES_LOCALS: bool = sys.version_info[:2] == (3, 12)
+"""Whether reading `f_locals` makes a copy that lives until the call ends; in Python 3.13 it is a
+view. Before 3.12 nothing reads it, as there is no monitor."""
+
 _VARARGS = 0x04
 """The flag of code with `*args`."""
 
@@ -20,20 +26,31 @@ class Callee(Record, eq=False):
 
     Args:
         qualname: Its name in the target's module; for a class, that of its constructor.
-        function: The Python function whose code runs; None where only a wrapper can count.
-        owner: The class whose instances count, where it inherits the function; None for any call.
+        place: The `id` of the object whose attribute it is.
+        function: The Python function whose code runs; None if only a wrapper can count its calls.
+        owner: The class that inherits the function, whose own calls alone count; None if the
+            target is where the function is defined.
+        instance: The instance that a bound method is bound to; None for anything else.
+        beneath: The functions that patches have replaced or wrapped, if `function` is one that a
+            patch has put there. It may call them.
+        is_patched: Whether a patch has put `function` there, or has edited its code.
     """
 
     qualname: str
+    place: int
     function: Any
     owner: type | None = None
+    instance: Any = None
+    beneath: tuple[FunctionType, ...] = ()
+    is_patched: bool = False
 
     @property
     def codes(self) -> tuple[CodeType, ...]:
-        """The code that torch.compile would trace."""
-        if self.function is None:
-            return ()
-        return (self.function.__code__,)
+        """The code that torch.compile traces when it compiles a call of the target."""
+        functions = self.beneath
+        if self.function is not None:
+            functions = (self.function, *functions)
+        return tuple(function.__code__ for function in functions)
 
     def is_meant(self, frame: FrameType) -> bool:
         """Whether a call of the function is one of the target.
@@ -41,9 +58,12 @@ class Callee(Record, eq=False):
         Args:
             frame: The frame of the function, which has just begun to run.
         """
-        if self.owner is None:
+        if self.owner is None and self.instance is None:
             return True
+        # The instance, or for a class method or `__new__` the class.
         first = _first_argument(frame)
+        if self.instance is not None:
+            return first is self.instance
         cls = first if isinstance(first, type) else type(first)
         return self.owner in cls.__mro__
 
@@ -54,7 +74,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     Args:
         module: The target's module, which has been imported.
         target: The target.
-        sites: What patches have changed; beneath them lies what is looked for.
+        sites: What patches have changed in this process.
 
     Returns:
         What runs.
@@ -65,7 +85,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     if not target.qualname:
         raise TargetError("a module is imported, not called")
     first = target.steps[0]
-    # What a module's `__getattr__` would import is left alone.
+    # Not by `getattr`: the module's `__getattr__` may import something.
     if peek(module, first) is MISSING:
         raise TargetError(
             f"{target.module} does not hold {first} once it is imported; probe its definition"
@@ -80,7 +100,11 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
 
 
 def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> Callee:
-    """Find the function that makes instances of a class."""
+    """Find the function that runs when a class is called: its `__init__`, or else its `__new__`.
+
+    Raises:
+        TargetError: Both are C code, or the class is an enum.
+    """
     if issubclass(cls, Enum):
         raise TargetError("the members of an enum are made with it")
     for name in ("__init__", "__new__"):
@@ -92,28 +116,53 @@ def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> 
 
 
 def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
-    """Return what runs where a value is called; None if that cannot be counted."""
-    value = location.value
-    site = sites.get(location.owner, location.name)
-    if site is not None and site.layers:
-        value = site.original
-    if isinstance(value, (CACHED, MethodType)):
-        return Callee(qualname, None)
+    """Return what runs when the value of an attribute is called; None if that cannot be counted."""
+    values = _values(location, sites)
+    value = values[-1]
+    place = id(location.owner)
+    if isinstance(value, CACHED):
+        return Callee(qualname, place, None)
     function = _function_in(value)
     if function is None:
         return None
+    if isinstance(value, MethodType):
+        return Callee(qualname, place, function, instance=value.__self__)
     owner = None
     is_inherited = isinstance(location.owner, type) and not location.own
-    # A static method is not told for which class it is called; `__new__` is.
+    # The class that a static method is called on is unknown; `__new__` gets it as an argument.
     is_static = isinstance(value, staticmethod) and location.name != "__new__"
     if is_inherited and not is_static:
         owner = location.owner
-    return Callee(qualname, function, owner)
+    beneath = tuple(filter(None, map(_function_in, values[:-1])))
+    is_patched = bool(beneath) or _is_edited(function, sites)
+    return Callee(qualname, place, function, owner, None, beneath, is_patched)
+
+
+def _values(location: Location, sites: Sites) -> list[Any]:
+    """List the values that an attribute has had: the original, then what each patch has put there.
+
+    The wrapper of the probe itself, which belongs to no patch, is left out.
+    """
+    site = sites.get(location.owner, location.name)
+    if site is None or not site.layers:
+        return [location.value]
+    values = [layer.value for layer in site.layers if layer.patch]
+    return [site.original, *values]
+
+
+def _is_edited(function: FunctionType, sites: Sites) -> bool:
+    """Whether an Edit has replaced the code of a function."""
+    if not sites.has_noted("CodeSites"):
+        return False
+    from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
+
+    code_site = sites.noted(CodeSites).get(function)
+    return code_site is not None and bool(code_site.patches)
 
 
 def _function_in(value: Any) -> FunctionType | None:
-    """Return the function that a method, a property or a function is; None for anything else."""
-    if isinstance(value, (staticmethod, classmethod)):
+    """Return the function of a method or property, or a function itself; None for anything else."""
+    if isinstance(value, (staticmethod, classmethod, MethodType)):
         value = value.__func__
     elif isinstance(value, property):
         value = value.fget
@@ -136,8 +185,22 @@ def _first_argument(frame: FrameType) -> Any:
     """Return the first argument of a call that has just begun; None if it has none."""
     code = frame.f_code
     if code.co_argcount:
-        return frame.f_locals.get(code.co_varnames[0])
+        return _variable(frame, code.co_varnames[0])
     if code.co_flags & _VARARGS:
-        rest = frame.f_locals.get(code.co_varnames[code.co_kwonlyargcount], ())
-        return next(iter(rest), None)
+        # `co_varnames` has the keyword-only parameters before `*args`.
+        positional = _variable(frame, code.co_varnames[code.co_kwonlyargcount])
+        return next(iter(positional), None)
     return None
+
+
+def _variable(frame: FrameType, name: str) -> Any:
+    """Return a local variable of a frame, and make no copy of its variables.
+
+    A copy would keep their values alive until the call ends, even if the function deletes them.
+    """
+    if not _COPIES_LOCALS:
+        return frame.f_locals[name]
+    # It reads one variable, without a dict of all.
+    read: Any = ctypes.pythonapi.PyFrame_GetVarString
+    read.restype = ctypes.py_object
+    return read(ctypes.py_object(frame), name.encode())

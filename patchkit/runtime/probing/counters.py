@@ -1,4 +1,4 @@
-"""Counts calls in a file that is mapped into memory: what a killed process has counted stays."""
+"""Counts calls in a file that is mapped into memory, so that a killed process loses no counts."""
 
 import mmap
 import os
@@ -15,28 +15,29 @@ class Counters:
     """One number for each target of a probe, in one process.
 
     Args:
-        path: The file, which is made; where it cannot be, the counts are lost with the process.
-        size: How many numbers there are.
+        path: The file to make; if that fails, the counts are lost when the process ends.
+        size: The number of targets.
     """
 
     def __init__(self, path: str, size: int) -> None:
         self._slots = _map_file(path, size * _WIDTH)
 
     def counter(self, index: int) -> Callable[[], object]:
-        """Return a function that counts one call, from 1 on, each time it is called.
+        """Return a function that counts one call each time it is called.
 
-        It advances and writes within one call of C code, so that no other thread, signal handler
-        or finalizer comes between: none is lost, and no lock is needed.
+        It is the `__next__` of a `map` that writes 1, 2, … into the file. That runs in C from the
+        next number to its writing, so no other thread, signal handler or finalizer comes between:
+        no call is lost, and no lock is needed.
 
         Args:
-            index: Which of the numbers it is.
+            index: The number of the target.
         """
         write = partial(struct.pack_into, _SLOT, self._slots, index * _WIDTH)
         return map(write, count(1)).__next__
 
 
 def _map_file(path: str, length: int) -> mmap.mmap:
-    """Make a file of zeros and map it; map memory alone where the file cannot be made."""
+    """Make a file of zeros and map it; map memory without a file if it cannot be made."""
     try:
         folder = os.path.dirname(path)  # noqa: PTH120 - no pathlib at a start
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103

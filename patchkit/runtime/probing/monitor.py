@@ -1,4 +1,4 @@
-"""Has the interpreter tell of every call of a function, by `sys.monitoring` of Python 3.12.
+"""Observes the calls of functions by `sys.monitoring`, which Python has since 3.12.
 
 No object of upstream is replaced, and code that is not watched runs as fast as before.
 """
@@ -12,20 +12,20 @@ from typing import Any
 from patchkit.core.record import Record
 
 Listener = Callable[[FrameType], None]
-"""Is told of a call, with the frame of the function that is called."""
+"""A function that is called at the start of a call, with the frame of the called function."""
 
 _NAME = "patchkit probe"
 _TOOLS = (3, 4)
-"""Those that Python has no purpose for; patchkit's other observer takes 4 first."""
+"""The tool ids that Python reserves for no purpose; patchkit's other observer takes 4 first."""
 
 
 class _Watched(Record, frozen=False, eq=False):
     """A function that is watched.
 
     Args:
-        function: The function, whose code nobody else runs.
-        code: That code.
-        listeners: Who is told, each with the target that the function stands for.
+        function: The function.
+        code: Its code, which no other function shares if it could be copied.
+        listeners: The listeners, each with the target that the function stands for.
     """
 
     function: Any
@@ -34,10 +34,10 @@ class _Watched(Record, frozen=False, eq=False):
 
 
 class Monitor:
-    """Tells listeners of the calls of functions.
+    """Calls listeners at every call of the functions that it watches.
 
     Args:
-        tool: The number of a tool of `sys.monitoring`, which is taken.
+        tool: A tool id of `sys.monitoring`, which is in use by this monitor.
     """
 
     def __init__(self, tool: int) -> None:
@@ -50,46 +50,62 @@ class Monitor:
 
     @classmethod
     def take(cls) -> "Monitor | None":
-        """Take a tool that is free.
+        """Make a monitor with a free tool id.
 
         Returns:
-            The monitor; None before Python 3.12, or where others have all tools.
+            The monitor; None before Python 3.12, or if other code uses all ids.
         """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             return None
         for tool in _TOOLS:
-            with suppress(ValueError):  # it is somebody's
+            with suppress(ValueError):  # other code uses it
                 monitoring.use_tool_id(tool, _NAME)
                 return cls(tool)
         return None
 
-    def watch(self, function: FunctionType, target: str, listener: Listener) -> None:
-        """Tell of each call of a function from now on, by whatever name it is called.
+    def watch(
+        self, function: FunctionType, target: str, listener: Listener, *, copies: bool
+    ) -> None:
+        """Call a listener at each call of a function from now on, by whatever name it is called.
 
         Args:
             function: The function.
-            target: The target that it stands for, which is told once of each call.
-            listener: What is told.
+            target: The target that it stands for, which has only one listener.
+            listener: The listener.
+            copies: Whether the function may get a copy of its code, if other functions share it.
         """
-        watched = self._of(function)
+        watched = self._of(function, copies=copies)
         others = [pair for pair in watched.listeners if pair[0] != target]
-        # Never changed in place, as another thread may be telling them.
+        # A new tuple, as another thread may be iterating over the old one.
         watched.listeners = (*others, (target, listener))
         self._monitoring.set_local_events(
             self._tool, watched.code, self._monitoring.events.PY_START
         )
 
-    def _of(self, function: FunctionType) -> _Watched:
-        """Return what is watched of a function, which gets code of its own if others share it."""
+    def leave(self, function: FunctionType, target: str) -> None:
+        """Call the listener of a target no more at calls of a function.
+
+        Args:
+            function: The function.
+            target: The target that it stood for.
+        """
+        for watched in list(self._watched.values()):
+            if watched.function is function:
+                watched.listeners = tuple(
+                    pair for pair in watched.listeners if pair[0] != target
+                )
+
+    def _of(self, function: FunctionType, *, copies: bool) -> _Watched:
+        """Return the watched function with the code that it has now; it is added if it is new."""
         code = function.__code__
         watched = self._watched.get(id(code))
-        if watched is not None and watched.function is function:
+        if watched is not None and (watched.function is function or not copies):
             return watched
-        # What one `def` within a function makes shares its code, such as a decorator's wrappers;
-        # the name of the function itself may have been changed since.
+        # All functions that a `def` inside of a function makes, such as a decorator's wrappers,
+        # share its code. The code's name shows that, as the function may have been renamed.
         name: str = code.co_qualname  # type: ignore[attr-defined, unused-ignore]
-        if watched is not None or "<locals>" in name:
+        if copies and (watched is not None or "<locals>" in name):
             code = code.replace()
             function.__code__ = code
         watched = _Watched(function, code)
@@ -97,8 +113,9 @@ class Monitor:
         return watched
 
     def _started(self, code: CodeType, _offset: int) -> None:
+        """Call the listeners of a function; Python calls this when code starts to run."""
         watched = self._watched.get(id(code))
         if watched is not None:
-            frame = sys._getframe(1)  # noqa: SLF001 - the call that is told of
+            frame = sys._getframe(1)  # noqa: SLF001 - of the watched function
             for _, listener in watched.listeners:
                 listener(frame)

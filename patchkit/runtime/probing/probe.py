@@ -1,15 +1,16 @@
 """Observes in this process where the targets of `patchkit probe` are imported and called.
 
-The journal tells of each import, of the first call of each target, and why calls cannot be counted.
-The counts lie beside it, in a file of `Counters`. From Python 3.12 on, the interpreter tells of
-calls; before, and for what it cannot tell of, a wrapper that counts lies around the target.
+The journal gets an entry for each import, for the first call of each target, and for the reason why
+calls cannot be counted. The counts are in a file of `Counters` beside it. From Python 3.12 on, the
+interpreter reports calls to a `Monitor`. Before, and for what is no Python function, the target is
+wrapped by a function that counts.
 """
 
 import os
 import sys
 import weakref
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cached_property, partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -35,11 +36,12 @@ class _Probed(Record, frozen=False, eq=False):
         target: The target.
         count: Counts one call.
         is_imported: Whether its module has been imported.
-        reason: Why its calls cannot be counted; '' where they are.
+        reason: Why its calls cannot be counted; '' if they are.
         is_called: Whether it was called.
         is_traced: Whether torch.compile has traced it.
         codes: Code that shows that the target was traced.
         wrapped: The wrapper around it, if there is one.
+        callee: What runs when it is called, as far as its calls are counted.
     """
 
     target: Target
@@ -50,23 +52,24 @@ class _Probed(Record, frozen=False, eq=False):
     is_traced: bool = False
     codes: list[CodeType] = field(default_factory=list)
     wrapped: Prepared | None = None
+    callee: Callee | None = None
 
     @property
     def is_wrapped(self) -> bool:
-        """Whether the wrapper still lies around it: a reload has not put something else there."""
+        """Whether the wrapper is still in place: a reload may have replaced it by a new object."""
         if self.wrapped is None:
             return False
         return all(site.layers and site.is_intact() for site in self.wrapped.sites)
 
 
 class _Tracing:
-    """Says whether torch.compile is tracing; torch's own function does once it is imported."""
+    """Knows whether torch.compile is tracing: by a function of torch, once that is imported."""
 
     def __init__(self) -> None:
         self.is_on: Callable[[], bool] = _never
 
     def imported(self, module: ModuleType, _: Sites) -> None:
-        """Take the function that torch.compile takes for True while it traces."""
+        """Use the function of `torch.compiler` that torch.compile replaces by True as it traces."""
         self.is_on = getattr(module, "is_dynamo_compiling", self.is_on)
 
 
@@ -94,7 +97,6 @@ class Probe:
             _Probed(_parse(text), counters.counter(index))
             for index, text in enumerate(targets)
         ]
-        self._monitor = Monitor.take()
         self._tracing = _Tracing()
 
     def begin(self) -> None:
@@ -106,37 +108,89 @@ class Probe:
             hooks.setdefault(module, []).append(hook)
         hooks.setdefault(_TORCH_COMPILER, []).append(self._tracing.imported)
         self._session.lookout.last_words.append(self._tell_at_end)
+        self._session.lookout.effects.listeners.append(self._follow_patches)
         self._listen_to_compilers()
         os.register_at_fork(after_in_child=self._after_fork)
+
+    @cached_property
+    def _monitor(self) -> Monitor | None:
+        """The monitor; its tool id of the interpreter is in use only once a target is imported."""
+        return Monitor.take()
 
     def _imported(
         self, probed_targets: Collection[_Probed], module: ModuleType, sites: Sites
     ) -> None:
         """Begin to count the calls of targets whose module has been imported, maybe again."""
         for probed in probed_targets:
-            probed.reason = ""
-            try:
-                self._count_calls(probed, module, sites)
-            except TargetError as error:
-                probed.reason = str(error)
-            except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
-                probed.reason = f"{type(error).__name__}: {error}"
+            probed.reason = self._try(self._count_calls, probed, module, sites)
             probed.is_imported = True
             self._tell_imported(probed)
 
+    @staticmethod
+    def _try(
+        count: "Callable[[_Probed, ModuleType, Sites], None]",
+        probed: _Probed,
+        module: ModuleType,
+        sites: Sites,
+    ) -> str:
+        """Begin to count by a method of this class; return why that is impossible, else ''."""
+        try:
+            count(probed, module, sites)
+        except TargetError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
+            return f"{type(error).__name__}: {error}"
+        return ""
+
     def _count_calls(self, probed: _Probed, module: ModuleType, sites: Sites) -> None:
+        """Begin to count the calls of what the target is now.
+
+        Raises:
+            TargetError: The target is not there, or its calls cannot be counted.
+        """
         callee = find_callee(module, probed.target, sites)
-        if self._monitor is not None and callee.function is not None:
-            listener = partial(self._started, probed, callee)
-            self._monitor.watch(callee.function, str(probed.target), listener)
-        elif not probed.is_wrapped:
-            self._wrap(probed, callee, module, sites)
-        probed.codes += callee.codes
+        if not probed.is_wrapped:
+            if self._monitor is not None and callee.function is not None:
+                listener = partial(self._started, probed, callee)
+                copies = not callee.is_patched
+                target = str(probed.target)
+                self._monitor.watch(callee.function, target, listener, copies=copies)
+            else:
+                self._wrap(probed, callee, module, sites)
+        known = set(map(id, probed.codes))
+        probed.codes += [code for code in callee.codes if id(code) not in known]
+        probed.callee = callee
+
+    def _follow_patches(self) -> None:
+        """Begin to count the calls of what patches have put in place of targets since last time."""
+        for probed in self._targets:
+            module = sys.modules.get(probed.target.module)
+            if module is None or not probed.is_imported:
+                continue
+            reason = self._try(self._follow, probed, module, self._session.sites)
+            if probed.reason != reason:
+                probed.reason = reason
+                self._tell_imported(probed)
+
+    def _follow(self, probed: _Probed, module: ModuleType, sites: Sites) -> None:
+        """Count the calls of what a target is now, and no longer those of what it was before.
+
+        A patch's function may call the original, and both would be counted for one call.
+        """
+        former = probed.callee
+        callee = find_callee(module, probed.target, sites)
+        if former is not None:
+            # The target is an attribute of another object now: a class may have got its own method.
+            if probed.wrapped is not None and callee.place != former.place:
+                probed.wrapped.undo()
+            if self._monitor is not None and callee.function is not former.function:
+                self._monitor.leave(former.function, str(probed.target))
+        self._count_calls(probed, module, sites)
 
     def _wrap(
         self, probed: _Probed, callee: Callee, module: ModuleType, sites: Sites
     ) -> None:
-        """Put a wrapper that counts around a target, and repoint what was copied from there."""
+        """Put a wrapper that counts around a target, and repoint copies of the target to it."""
         from patchkit.runtime.changes.objects.wrap import prepare  # noqa: PLC0415 - brings inspect
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415
         from patchkit.runtime.copies.scope import (  # noqa: PLC0415
@@ -148,7 +202,8 @@ class Probe:
         body: Any = ModuleType(__name__)
         body.count = self._counting(probed)
         change = Wrap(f"{probed.target.module}:{callee.qualname}", by="count")
-        context = Context(module, body, sites, rank=(-1, 0))
+        # Outermost: what a patch has put in the place of a target may never call that.
+        context = Context(module, body, sites, rank=(sys.maxsize, 0))
         probed.wrapped = prepared = prepare(change, context)
         prepared.apply()
         name = probed.target.module
@@ -158,7 +213,7 @@ class Probe:
         repoint(prepared.sites, modules_since(name), keepers)
 
     def _counting(self, probed: _Probed) -> Callable[..., Any]:
-        """Return what counts a call and makes it; torch.compile traces the call alone."""
+        """Return a wrapper that counts a call and makes it; torch.compile traces only the call."""
         tracing = self._tracing
         called = self._called
 
@@ -170,12 +225,12 @@ class Probe:
         return count
 
     def _started(self, probed: _Probed, callee: Callee, frame: FrameType) -> None:
-        """Count a call that the interpreter tells of, if it is one of the target."""
+        """Count a call that the monitor has reported, if it is one of the target."""
         if callee.is_meant(frame):
             self._called(probed, frame.f_back)
 
     def _called(self, probed: _Probed, caller: FrameType | None) -> None:
-        """Count a call, and tell of the first.
+        """Count a call, and write the first to the journal.
 
         No error is caught: it could only be one that a signal handler of the program raises here.
         """
@@ -192,10 +247,11 @@ class Probe:
         self._session.lookout.effects.compilers.listeners.append(self._begins_tracing)
 
     def _begins_tracing(self, context: object, codes: list[CodeType]) -> None:
-        """Ask for what was traced once a tracing is over."""
+        """Have `_traced` called when a tracing is over, as its context is deleted then."""
         weakref.finalize(context, self._traced, codes)
 
     def _traced(self, codes: list[CodeType]) -> None:
+        """Write to the journal which targets are among the code that torch.compile has traced."""
         identities = set(map(id, codes))
         for probed in self._targets:
             is_among_them = any(id(code) in identities for code in probed.codes)
@@ -210,7 +266,7 @@ class Probe:
         self._journal.write("probed", target=target, reason=probed.reason)
 
     def _tell_at_end(self) -> None:
-        """Tell of modules that were imported without notice."""
+        """Write modules to the journal whose import was not noticed, as the process ends."""
         for probed in self._targets:
             if not probed.is_imported and probed.target.module in sys.modules:
                 probed.is_imported = True
@@ -218,7 +274,7 @@ class Probe:
                 self._tell_imported(probed)
 
     def _after_fork(self) -> None:
-        """Count for the child alone, in a file of its own; it has the parent's modules."""
+        """Begin to count anew in a forked child, in a file of its own; modules stay imported."""
         path = self._journal.path
         if path is None:
             return
@@ -233,6 +289,7 @@ class Probe:
 
 
 def _parse(text: str) -> Target:
+    """Parse a target; SettingsError if it is malformed."""
     try:
         return Target.parse(text)
     except ValueError as error:
@@ -246,15 +303,14 @@ def _counts_beside(path: str) -> str:
 
 
 def _place(frame: FrameType | None) -> dict[str, Any]:
-    """Say where a call came from: the nearest frame that is not patchkit's."""
+    """Return file, line and name of the caller: of the nearest frame that is not patchkit's."""
     while frame is not None and _is_own(frame):
         frame = frame.f_back
     if frame is None:
         return {}
     code = frame.f_code
-    name = getattr(
-        code, "co_qualname", code.co_name
-    )  # before Python 3.11 there is none
+    # Python 3.10 has only the name.
+    name = getattr(code, "co_qualname", code.co_name)
     return {"file": code.co_filename, "line": frame.f_lineno, "at": name}
 
 

@@ -1,6 +1,7 @@
 """Applies change groups that are due, from any thread, and repoints copies of what they changed.
 
-No lock is held while a body or upstream code runs.
+A copy is another name of the original object, as `from m import f` binds one in the importing
+module. No lock is held while a body or upstream code runs.
 """
 
 import contextlib
@@ -42,16 +43,16 @@ from patchkit.runtime.process.undoing import Undoing
 
 
 class Applier:
-    """Applies what is due.
+    """Applies change groups that are due.
 
     Args:
         schedule: all change groups of this process.
-        states: the statuses of patches, which are changed.
+        states: the statuses of patches, which this class changes.
         table: says which patches are for this process.
-        executions: says which modules have executed, and when.
-        undoing: takes patches back.
+        executions: numbers the executions of modules.
+        undoing: undoes patches.
         copies: repoints copies of what was changed.
-        on_applied: is called when groups were applied, or found to be.
+        on_applied: is called after groups were applied, also if all of them were applied before.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Applier:
         self._executions = executions
         self._dependents = undoing.dependents
         self._after: dict[ChangeGroup, list[ChangeGroup]] = {}
-        """Groups of a body that was imported for one of them, to be applied after that one."""
+        """By a group that this thread is applying, groups of the same body that wait for that."""
 
     # -- what is due ------------------------------------------------------------------------------
 
@@ -86,16 +87,16 @@ class Applier:
         *,
         from_body: bool = False,
     ) -> None:
-        """Apply this process's groups that are not applied yet, then repoint copies in one pass.
+        """Apply the groups that are for this process now, then repoint copies in one pass.
 
-        If a required patch fails, those before it stay.
+        If a required patch fails, the groups before it stay applied.
 
         Args:
-            groups: in the order in which they apply.
-            modules: those that the groups change, by name; one that is missing is about to execute.
-            scope: tells which modules may hold copies.
-            from_body: this thread is at the end of importing the groups' body. Another thread that
-                is applying them may be waiting for just that, and is not waited for.
+            groups: change groups in the order in which they apply; those that are applied stay so.
+            modules: the modules of the groups by name; one that is missing is about to execute.
+            scope: returns the modules in which copies are looked for.
+            from_body: this thread has just imported the groups' body. Another thread that is
+                applying them may be waiting for that import, so this one does not wait for it.
 
         Raises:
             ApplyError: a required patch failed, now or before, or another thread's turn at a group
@@ -108,7 +109,7 @@ class Applier:
         if failed:
             self._states.stop_if_failed(failed)
         made: list[ChangeGroup] = []
-        # Whose ends others wait for, copies included.
+        # Turns end after the copies are repointed, as other threads wait for that, too.
         with contextlib.ExitStack() as turns:
             try:
                 for group in due:
@@ -124,10 +125,10 @@ class Applier:
             self.apply_late(postponed, from_body=True)
 
     def apply_of_body(self, body: str) -> None:
-        """Apply what waits for a body that has been imported.
+        """Apply the groups of a body that has been imported, by whatever code.
 
-        Where this thread has imported it to apply one of its groups, those of later rows are
-        applied after that one.
+        If this thread has imported it to apply one of these groups, those of later rows are applied
+        after that one.
 
         Args:
             body: full name of the body.
@@ -146,11 +147,11 @@ class Applier:
     def apply_late(
         self, groups: Iterable[ChangeGroup], *, from_body: bool = False
     ) -> None:
-        """Apply to modules that were imported before; one pass repoints all copies.
+        """Apply groups whose modules were imported before, then repoint copies in one pass.
 
         Args:
-            groups: in the order in which they apply; those of other modules are left out.
-            from_body: as of `apply`.
+            groups: in the order in which they apply; those of partial modules are left out.
+            from_body: as for `apply`.
 
         Raises:
             ApplyError: as `apply` does.
@@ -166,7 +167,7 @@ class Applier:
         self.apply(due, modules, all_modules, from_body=from_body)
 
     def apply_missed(self) -> None:
-        """Apply what no import has told of; not what the end of an import that is going on will.
+        """Apply what imports have missed; groups that wait for the end of one are left to it.
 
         Raises:
             ApplyError: as `apply` does.
@@ -184,12 +185,12 @@ class Applier:
         *,
         from_body: bool,
     ) -> list[ChangeGroup]:
-        """Apply a group if it is this thread's turn, or skip or fail its patch.
+        """Apply a group, or skip or fail its patch, unless another thread is at it.
 
-        The turn at a group that was made goes on, and ends with `turns`.
+        The turn at a group that was applied goes over to `turns`, which ends it later.
 
         Returns:
-            The groups that were made: this one, and those that hang together with it.
+            The groups that were applied: this one, and dependent ones that were applied again.
         """
         if self._table.of_group(group).answer != YES:
             return []
@@ -207,19 +208,19 @@ class Applier:
                 self._skip(patch, str(reason))
                 return []
             except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
-                try:  # failed first, so that no other thread goes on with it
+                try:  # the status is set first, so that no other thread applies the patch
                     self._states.fail(patch, error, module=group.module)
                 finally:
                     self._undoing.take_back(patch)
                 return []
             if group in made:
-                turns.push(turn.pop_all())
+                turns.push(turn.pop_all())  # else the turn ends here
             return made
 
     def _takes_turn(
         self, group: ChangeGroup, turn: contextlib.ExitStack, *, from_body: bool
     ) -> bool:
-        """Have this thread's turn at a group until `turn` ends; whether it is to be had."""
+        """Begin this thread's turn at a group, to end with `turn`; False if it does not begin."""
         try:
             return turn.enter_context(
                 self._turns.turn(group, lambda: from_body and group.loads)
@@ -233,21 +234,19 @@ class Applier:
             ) from None
 
     def _skip(self, patch: PatchState, reason: str) -> None:
-        """Skip a patch, of which other modules may have changes already: all or none."""
+        """Skip a patch as a whole: changes that it has made to other modules are undone."""
         is_begun = any(group.applied_to for group in patch.groups)
         errors = self._undoing.take_back(patch) if is_begun else []
         reasons = [reason, *map(str, errors)]
         self._states.set(patch, SKIPPED, "; not taken back: ".join(reasons))
 
-    # -- all that were made -----------------------------------------------------------------------
-
     def _finish(
         self, made: list[ChangeGroup], scope: Callable[[], SearchScope]
     ) -> None:
-        """Repoint the copies of what was made, and tell that it is applied."""
+        """Repoint the copies of what groups have changed, and set their patches to applied."""
         groups: list[ChangeGroup] = []
         for group in made:
-            # Another thread may have failed or undone its patch meanwhile.
+            # Another thread may have failed, skipped or undone the patch meanwhile.
             if group.patch.status in {FAILED, SKIPPED}:
                 self._undoing.take_back(group.patch)
             elif group.applied_to is not None:
@@ -260,7 +259,8 @@ class Applier:
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
             self._undoing.take_back(*reversed(patches))
-            with contextlib.ExitStack() as stack:  # all are failed before one stops
+            # Each patch fails before an error is raised: an exit stack runs all callbacks.
+            with contextlib.ExitStack() as stack:
                 for patch in reversed(patches):
                     stack.callback(self._states.fail, patch, error)
             return
@@ -268,14 +268,14 @@ class Applier:
             if group.applied_to is not None:  # else it was undone meanwhile
                 self._states.set(group.patch, APPLIED, **group.facts)
         if hidden:
-            self._dependents.tell_hidden(hidden)
+            self._dependents.report_hidden(hidden)
 
     def refuse(self, patch: PatchState, error: ApplyError) -> None:
-        """Fail a patch whose changes cannot reach what they are for.
+        """Fail a patch whose target cannot be reached, such as a module that runs as `__main__`.
 
         Args:
-            patch: the patch; nothing happens if it is not for here.
-            error: what it fails with.
+            patch: the patch; nothing happens if it is not for this process.
+            error: the reason, with which it fails.
 
         Raises:
             ApplyError: the patch is required, and failures stop the process.
@@ -287,12 +287,12 @@ class Applier:
 
 
 class CopiesPass(Record, eq=False):
-    """Repoints copies of what patches have changed, and of what was taken back.
+    """Repoints copies of what patches have changed, and of what was undone.
 
     Args:
         sites: the changed attributes of this process.
         schedule: all change groups of this process.
-        states: tells what is noticed on the way.
+        states: reports copies that were made meanwhile.
     """
 
     sites: Sites
@@ -302,11 +302,11 @@ class CopiesPass(Record, eq=False):
     def repoint(
         self, groups: Sequence[ChangeGroup], scope: Callable[[], SearchScope]
     ) -> None:
-        """Repoint the copies of what groups have changed, and note what is to be told of each.
+        """Repoint the copies of what groups have changed, and set the `facts` of each group.
 
         Args:
-            groups: those that were made.
-            scope: tells which modules may hold copies.
+            groups: the groups, which were applied.
+            scope: returns the modules in which copies are looked for.
         """
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
 
@@ -318,19 +318,19 @@ class CopiesPass(Record, eq=False):
         outcome = repoint(changed, search, keepers)
         if latecomers is not None:
             latecomers.revisit(self._revisit)
-        noticed = {copy.site for copy in (*outcome.rebound, *outcome.left)}
-        others = noticed.difference(made)
+        copied = {copy.site for copy in (*outcome.rebound, *outcome.left)}
+        others = copied.difference(made)
         for group in groups:
             group.facts = remarks(group, outcome, others, late=search.late)
 
     def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
-        """Repoint what was copied since, after patches were taken back.
+        """Repoint copies to the originals after patches were undone.
 
         Args:
-            deep: whether to look for what cannot be repointed, too.
+            deep: whether to look also for copies that cannot be repointed.
 
         Returns:
-            What went wrong, if anything; and what holds a copy all the same.
+            The error, if there was one; and the objects that still hold a copy.
         """
         from patchkit.runtime.copies.repointing import restore  # noqa: PLC0415 - as above
 
@@ -339,12 +339,12 @@ class CopiesPass(Record, eq=False):
         try:
             outcome = restore(self.sites, search, self._keepers(), deep=deep)
             latecomers.revisit(self._revisit)
-        except Exception as error:  # noqa: BLE001 - the targets are as they were all the same
+        except Exception as error:  # noqa: BLE001 - the targets themselves are restored
             return [error], []
         return [], outcome.left
 
     def _revisit(self, module: str) -> None:
-        """Repoint what a module has copied that another thread was importing meanwhile."""
+        """Repoint the copies in a module that another thread was importing during the search."""
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - as above
 
         try:
@@ -358,7 +358,7 @@ class CopiesPass(Record, eq=False):
             )
 
     def _keepers(self) -> Keepers:
-        # Bodies call originals under the names that they, and their packs, have imported.
+        # Bodies and packs call originals under the names that they have imported.
         packs = {patch.row.pack for patch in self.schedule.patches.values()}
         return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
 
@@ -366,18 +366,18 @@ class CopiesPass(Record, eq=False):
 def remarks(
     group: ChangeGroup, outcome: Outcome, others: Iterable[Site], *, late: bool
 ) -> dict[str, Any]:
-    """Collect what the journal says of a group's copies, and of how patches lie on its targets.
+    """Collect what the journal says of an applied group: its copies, and the patches per target.
 
     Args:
-        group: the group, which was made.
-        outcome: what became of the copies.
-        others: attributes that follow what was changed, and of which copies were noticed, too.
-        late: whether somebody may have copied before.
+        group: the group.
+        outcome: the copies that were repointed, and those that could not be.
+        others: attributes that changed along with the group's, and that have copies, too.
+        late: whether copies may have been made before the group was applied.
 
     Returns:
-        Facts by name: `module`; `body`, its file and checksum as it was loaded; `rebound` and
-        `out_of_reach`, the copies in words; `layers`, for each target the patches on it, the
-        innermost first; and `untraced`, if anything, why copies were not looked for.
+        Facts by name: `module`; `body`, its file and checksum when it was loaded; `rebound` and
+        `out_of_reach`, the copies in words; `layers`, by target the patches, the innermost first;
+        and `untraced`, by target why copies were not looked for, if there is any.
     """
     sites = [site for _, site in group.made.sites]
     concerned = {*sites, *others}

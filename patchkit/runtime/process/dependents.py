@@ -1,8 +1,8 @@
-"""Makes change groups anew whose targets lie in what another one puts in place or takes away.
+"""Redoes change groups whose targets lie in an object that another group replaces or restores.
 
-A method of a class that another row replaces means the class that is there then. So a row that
-replaces the class comes and goes below the rows that change its parts, whichever was applied first:
-these are set aside for it, and made again, in the order of their rows.
+If one row replaces the class `m:C` and a later row wraps `m:C.f`, the method of the new class is to
+be wrapped, whichever of the two is applied first. So before the class is replaced or restored, the
+wrap is undone (set aside), and afterwards it is made again, in the order of the rows.
 """
 
 import contextlib
@@ -37,15 +37,15 @@ from patchkit.runtime.process.patch_state import (
 from patchkit.runtime.process.schedule import Schedule
 
 HiddenReplacements = tuple[ChangeGroup, dict[str, dict[str, str]]]
-"""A group, and by target its patch and the one whose replacement hides it."""
+"""A group, and by target, as `{the group's patch: the patch that hides it}`, what is hidden."""
 
 
 class Dependents(Record, eq=False):
-    """Finds the groups that hang together with another one, and makes them anew.
+    """Finds the groups that depend on what another one changes, and redoes them.
 
     Args:
         schedule: all change groups of this process.
-        maker: makes the groups again.
+        maker: makes the changes of groups.
         repoint_copies: repoints the copies of what groups have changed, in the modules of a scope.
     """
 
@@ -54,18 +54,18 @@ class Dependents(Record, eq=False):
     repoint_copies: Callable[[Sequence[ChangeGroup], Callable[[], SearchScope]], None]
 
     def make(self, group: ChangeGroup, module: ModuleType | None) -> list[ChangeGroup]:
-        """Make a group, at which it is this thread's turn, below those of later rows around it.
+        """Make a group, and redo the applied groups of later rows that depend on it.
 
         Args:
-            group: the change group.
+            group: the change group; this thread has its turn at it.
             module: its module; None before that executes.
 
         Returns:
-            The groups that were made: this one, if anything of it was, and those around it.
+            The groups that were made: this one, if a change of it was, and the dependent ones.
 
         Raises:
             NotWanted: as `Maker.make` does.
-            ApplyError: as `Maker.make` does; or a required patch around it failed.
+            ApplyError: as `Maker.make` does; or a required patch that depends on it failed.
         """
         changes = self.maker.table.changes_here(group)
         if not changes:
@@ -73,21 +73,21 @@ class Dependents(Record, eq=False):
         groups = self.schedule.groups()
         later = [other for other in groups if other.rank > group.rank]
         applied = [other for other in later if other.applied_to]
-        around: list[ChangeGroup] = []
+        dependent: list[ChangeGroup] = []
         if applied and module is not None:
-            around = self._around(changes, module, applied)
-        if around:
-            # First, so that the others are set aside no longer than it takes.
-            with contextlib.suppress(Exception):  # it fails once more below
+            dependent = self._groups_to_redo(changes, module, applied)
+        if dependent:
+            # The body is loaded first, so that the others are undone for a short time only.
+            with contextlib.suppress(Exception):  # `make` raises the error again
                 importlib.import_module(group.patch.body)
-        aside = self.set_aside(around)
+        aside = self.set_aside(dependent)
         made: list[ChangeGroup] = []
         again: list[ChangeGroup] = []
         try:
             if self.maker.make(group, changes, module):
                 made.append(group)
-            if made and (aside or (later and _is_awaited(group, later))):
-                self.repoint(made)
+            if made and (aside or (later and _may_be_reached_by_copy(group, later))):
+                self.repoint(made)  # later groups may find their targets through a copy
         finally:
             if aside:
                 again, _ = self.make_again(aside)
@@ -100,74 +100,77 @@ class Dependents(Record, eq=False):
         """Repoint the copies of what groups have changed, in all modules.
 
         Args:
-            groups: groups that were made.
+            groups: groups that were made; none are allowed.
         """
         if groups:
             self.repoint_copies(groups, all_modules)
 
-    # -- which ------------------------------------------------------------------------------------
+    # -- which groups depend on others ------------------------------------------------------------
 
-    def _around(
+    def _groups_to_redo(
         self,
         changes: Iterable[Placed],
         module: ModuleType,
         applied: Sequence[ChangeGroup],
     ) -> list[ChangeGroup]:
-        """List the applied groups of later rows that have to come after those changes.
+        """List the applied groups of later rows that have to come after some changes.
 
-        They have put objects in place in which targets of the changes lie, or their targets lie in
-        what the changes are to replace.
+        Either they have replaced an object in which a target of the changes lies, or their own
+        targets lie in an object that the changes are to replace.
 
         Args:
-            changes: those that are about to be made.
+            changes: the changes that are about to be made.
             module: their module.
             applied: all applied groups of later rows.
 
         Returns:
-            The groups, with what lies in their objects in turn, in the order of their rows.
+            The groups, and those that depend on them in turn, in the order of their rows.
         """
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
         for _, change in changes:
-            *path, last = change.place.steps or ("",)
+            *path, last = change.place.steps or ("",)  # of `m:C.f`, "C" and "f"
             value: Any = module
             for step in path:
-                found += self._with_base_on(value, step)
+                found += self._groups_replacing(value, step)
                 value = peek(value, step)
+            # An AddField changes its target, the class, in place.
             if change.kind == "AddField":
-                found += self._with_base_on(value, last)
+                found += self._groups_replacing(value, last)
             value = peek(value, last)
+            # No target lies in a function.
             if change.kind == "Replace" and function_of(value) is None:
                 replaced.append(value)
         if replaced:
-            found += [other for other in applied if _leads_through(other, replaced)]
+            found += [other for other in applied if _passes_through(other, replaced)]
         movable = [
             other
             for other in applied
-            if other in found and not _is_below_stranger(other)
+            if other in found and not _is_changed_by_others(other)
         ]
-        return _ordered([*movable, *self.inside(movable)])
+        return _in_row_order([*movable, *self.inside(movable)])
 
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
-        """List the applied groups of later rows whose targets lie in what some groups have put.
+        """List the groups of later rows whose targets lie in objects that some groups have set.
 
-        What lies in a module that one of them provides may be of an earlier row, too.
+        Groups that change a provided module may be of an earlier row, too.
 
         Args:
-            groups: groups that are made.
+            groups: applied groups.
 
         Returns:
-            The groups, none of which is one of these, in the order of their rows.
+            Those that depend on them, without the groups themselves, in the order of their rows.
         """
         wholes = list(groups)
         found: list[ChangeGroup] = []
         for whole in wholes:
-            objects = _objects(whole)
+            objects = _new_objects(whole)
             if whole.moment == SERVING and whole.applied_to:
                 found += self.schedule.due(whole.module, AFTER)
+            # Attributes that were added, and that later patches wrap there or in a subclass.
             added = [
                 site
-                for site in _bases(whole)
+                for site in _replaced_sites(whole)
                 if site.original is MISSING
                 and (len(site.layers) > 1 or self.maker.sites.deriving_from(site))
             ]
@@ -176,31 +179,35 @@ class Dependents(Record, eq=False):
             for other in self.schedule.groups():
                 is_candidate = other.rank > whole.rank and other not in wholes
                 if is_candidate and (
-                    _leads_through(other, objects) or self._lies_on(other, added)
+                    _passes_through(other, objects) or self._wraps_added(other, added)
                 ):
                     found.append(other)
-        return _ordered(other for other in found if not _is_below_stranger(other))
+        return _in_row_order(
+            other for other in found if not _is_changed_by_others(other)
+        )
 
-    def _with_base_on(self, owner: Any, step: TargetStep) -> list[ChangeGroup]:
-        """List the groups that have put something in place of an attribute or item."""
+    def _groups_replacing(self, owner: Any, step: TargetStep) -> list[ChangeGroup]:
+        """List the groups that have replaced an attribute or item."""
         site = self.maker.sites.get(owner, step)
         if site is None or not site.layers:
             return []
-        return [group for group in self.schedule.groups() if site in _bases(group)]
+        return [
+            group for group in self.schedule.groups() if site in _replaced_sites(group)
+        ]
 
-    def _lies_on(self, group: ChangeGroup, added: Iterable[Site]) -> bool:
-        """Whether a group wraps what another one has added, there or where it is inherited."""
+    def _wraps_added(self, group: ChangeGroup, added: Iterable[Site]) -> bool:
+        """Whether a group changes an attribute that was added, or one that inherits it."""
         own = [site for _, site in group.made.sites]
         for site in added:
-            lying = [site, *self.maker.sites.deriving_from(site)]
-            if any(other in own for other in lying):
+            inheriting = self.maker.sites.deriving_from(site)
+            if any(other in own for other in (site, *inheriting)):
                 return True
         return False
 
-    # -- anew -------------------------------------------------------------------------------------
+    # -- undo and redo ----------------------------------------------------------------------------
 
     def set_aside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
-        """Take groups back for a while, the last first; what an AfterImport has called stays.
+        """Undo groups for a while, the last first; calls of an AfterImport are not undone.
 
         Args:
             groups: applied groups in the order of their rows.
@@ -211,6 +218,7 @@ class Dependents(Record, eq=False):
         aside = list(groups)
         for group in reversed(aside):
             with self.maker.turns.within(group):
+                # The undos of AfterImports are put aside, and kept for later.
                 calls = group.made.calls[:]
                 group.made.undos = [
                     undo for undo in group.made.undos if undo not in calls
@@ -227,17 +235,18 @@ class Dependents(Record, eq=False):
         """Make groups again that were set aside.
 
         Args:
-            groups: what `set_aside` has returned.
+            groups: the result of `set_aside`.
 
         Returns:
-            Those that were made, and the errors of the others, whose patches have failed.
+            The groups that were made, and the errors of those whose patches have failed now.
         """
         made: list[ChangeGroup] = []
         errors: list[Exception] = []
-        for group in _ordered(groups):
+        for group in _in_row_order(groups):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED:
                 continue
+            # The module was removed from `sys.modules`, and may be imported again.
             if module is None:
                 if not any(other.applied_to for other in group.patch.groups):
                     self.maker.states.set(group.patch, ARMED)
@@ -252,41 +261,42 @@ class Dependents(Record, eq=False):
                 except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
                     errors.append(error)
                     self._take_back(group.patch)
-                    with contextlib.suppress(PatchkitError):  # the caller stops for it
+                    with contextlib.suppress(PatchkitError):  # the caller raises
                         self.maker.states.fail(group.patch, error, module=group.module)
         return made, errors
 
     def _make_layers(self, group: ChangeGroup, module: ModuleType) -> bool:
-        """Make all of a group but what an AfterImport calls, whose undos are there still."""
+        """Make the changes of a group again, without its AfterImports, which were not undone."""
         changes = [
             (index, change)
             for index, change in self.maker.table.changes_here(group)
             if not isinstance(change, AfterImport)
         ]
-        former = group.made
+        former = group.made  # the undos of the AfterImports
         try:
             return self.maker.make(group, changes, module)
         finally:
-            if group.made is not former:
+            if group.made is not former:  # `make` has begun a new transaction
                 group.made.undos[:0] = former.undos
                 group.made.calls[:0] = former.calls
 
     def _take_back(self, patch: PatchState) -> None:
+        """Undo all changes of a patch."""
         for group in reversed(patch.groups):
             self.maker.states.say_undo_errors(group.take_back())
 
-    # -- hidden -----------------------------------------------------------------------------------
+    # -- replacements that are hidden by others ---------------------------------------------------
 
     def find_hidden(self, groups: Iterable[ChangeGroup]) -> list[HiddenReplacements]:
-        """Find which replacements on the targets of some groups others hide by now, or no longer.
+        """Find replacements that another patch's replacement of the same target hides.
 
         Args:
-            groups: the groups.
+            groups: the groups whose targets are looked at.
 
         Returns:
-            For each group in which that has changed, by target the patch and who hides it.
+            The groups whose hidden replacements have changed since they were last reported.
         """
-        names: set[str] = set()
+        names: set[str] = set()  # of the patches on the targets of these groups
         for group in groups:
             sites = [site for _, site in group.made.sites]
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
@@ -299,25 +309,26 @@ class Dependents(Record, eq=False):
                     found.append((group, hidden))
         return found
 
-    def tell_hidden(self, found: Iterable[HiddenReplacements]) -> None:
-        """Tell which replacements are hidden, or no longer.
+    def report_hidden(self, found: Iterable[HiddenReplacements]) -> None:
+        """Report which replacements are hidden, or no longer.
 
         Args:
-            found: what `find_hidden` has returned.
+            found: the result of `find_hidden`.
         """
         for group, hidden in found:
             patch = group.patch
             if patch.status != APPLIED:
                 continue
             group.facts |= {"hidden": hidden, "layers": layers_of(group)}
-            self.maker.states.tell(patch, **group.facts)
+            self.maker.states.report(patch, **group.facts)
             for target, upper in hidden.items():
                 text = f"{patch.name} is hidden by {upper[patch.name]} at {target}"
                 self.maker.states.say("info", text)
 
 
-def _bases(group: ChangeGroup) -> list[Site]:
-    """List the changed attributes on which a group has put something in place of the original."""
+def _replaced_sites(group: ChangeGroup) -> list[Site]:
+    """List the attributes that a group has replaced or added, which it does not only wrap."""
+    # A base layer replaces the value, others wrap it; a rank begins with that of the row.
     return [
         site
         for _, site in group.made.sites
@@ -325,20 +336,23 @@ def _bases(group: ChangeGroup) -> list[Site]:
     ]
 
 
-def _ordered(groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
-    """Order groups as their rows are, each once."""
+def _in_row_order(groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
+    """Sort groups by their rows, and leave out duplicates."""
     return sorted(dict.fromkeys(groups), key=lambda group: group.rank)
 
 
-def _objects(group: ChangeGroup) -> list[Any]:
-    """List what a group has put in place of something, as far as anything lies in it."""
-    values = [site.current for site in _bases(group)]
+def _new_objects(group: ChangeGroup) -> list[Any]:
+    """List the objects that a group has set, without functions: no target lies in one."""
+    values = [site.current for site in _replaced_sites(group)]
     return [value for value in values if function_of(value) is None]
 
 
-def _is_awaited(group: ChangeGroup, later: Iterable[ChangeGroup]) -> bool:
-    """Whether a group of a later row may reach its target through a copy of what one brings."""
-    if not _objects(group):
+def _may_be_reached_by_copy(group: ChangeGroup, later: Iterable[ChangeGroup]) -> bool:
+    """Whether a later group may find its target through a copy of an object that one has set.
+
+    With `n.C` imported from `m`, the way to the target `n:C.f` leads through a copy of `m:C`.
+    """
+    if not _new_objects(group):
         return False
     for other in later:
         if other.module in sys.modules and any(
@@ -348,15 +362,15 @@ def _is_awaited(group: ChangeGroup, later: Iterable[ChangeGroup]) -> bool:
     return False
 
 
-def _leads_through(group: ChangeGroup, objects: Iterable[Any]) -> bool:
-    """Whether a target of a group is reached through one of some objects, by whatever name."""
+def _passes_through(group: ChangeGroup, objects: Iterable[Any]) -> bool:
+    """Whether the route to a target of a group passes through one of some objects."""
     for route in group.made.routes:
         for _, _, value in route.steps:
-            if any(value is each for each in objects):
+            if any(value is each for each in objects):  # `in` would compare by `==`
                 return True
     return False
 
 
-def _is_below_stranger(group: ChangeGroup) -> bool:
-    """Whether a stranger has put something on a group's changes, which so stay where they are."""
+def _is_changed_by_others(group: ChangeGroup) -> bool:
+    """Whether code other than patchkit has changed the attributes since; then they stay as is."""
     return not all(site.is_intact() for _, site in group.made.sites)

@@ -1,4 +1,7 @@
-"""Refuses a Replace that would discard what other patches have changed in what it replaces."""
+"""Refuses a Replace that would discard changes of other patches inside the object it replaces.
+
+With a Wrap of `m:C.f` applied, `Replace("m:C")` would put a class in place that has no such wrap.
+"""
 
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -15,29 +18,31 @@ from patchkit.runtime.imports.finder import home, others
 def refuse_to_discard(
     target: str, prepared: PreparedLayers, sites: Sites, patch: str
 ) -> None:
-    """Refuse to put an object in place of one in which others have changed something.
+    """Refuse a Replace of an object in which other patches have changed something.
 
     Args:
-        target: the target of the Replace, in words.
-        prepared: the Replace, which only has to be made.
+        target: the target of the Replace, as text.
+        prepared: the resolved Replace.
         sites: the changed attributes of this process.
         patch: the name of its patch.
 
     Raises:
-        TargetError: the patch of another row, or of another copy of patchkit, would act no more.
+        TargetError: a patch of another row, or of another copy of patchkit, would have no effect
+            any more.
     """
     for site, layer in prepared.parts:
         _refuse_other_copy(target, site)
+        # The original, and what other replacements have put there, may both have changed parts.
         for old in (site.original, site.current):
             if old is not MISSING:
                 _refuse(target, old, layer.make(old), sites, patch)
 
 
 def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
-    """Refuse a Replace by which patches inside an object, or edits of it, would act no more."""
-    edits = set(_edits_of(old, sites))
-    is_whole = function_of(old) is None and not _goes_on(old, new)
-    if is_whole:
+    """Raise if putting `new` in place of `old` would discard edits of `old`, or changes in it."""
+    edits = set(_edits_of_value(old, sites))
+    is_discarded = function_of(old) is None and not _keeps_changes(old, new)
+    if is_discarded:
         edits.update(_edits_inside(old, sites))
     if edits:
         raise TargetError(
@@ -45,7 +50,7 @@ def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
             "no more; expected one of the two: let the Replace bring what the Edit changes"
         )
     parts = sorted(set(_patches_inside(old, sites)))
-    if not (is_whole and parts):
+    if not (is_discarded and parts):
         return
     shown = ", ".join(parts)
     if parts == [patch]:
@@ -61,6 +66,7 @@ def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
 
 
 def _refuse_other_copy(target: str, site: Site) -> None:
+    """Raise if another copy of patchkit in this process has changed the attribute."""
     for other in others():
         names = other.patches_on(site.owner, site.name)
         if names:
@@ -70,8 +76,8 @@ def _refuse_other_copy(target: str, site: Site) -> None:
             )
 
 
-def _goes_on(old: Any, new: Any) -> bool:
-    """Whether what is changed in an object goes on acting in what comes in its place."""
+def _keeps_changes(old: Any, new: Any) -> bool:
+    """Whether changes in the old object act in the new one, too: it is the same, or a subclass."""
     if new is old or isinstance(old, ModuleType):
         return True
     if isinstance(old, type):
@@ -80,14 +86,14 @@ def _goes_on(old: Any, new: Any) -> bool:
 
 
 def _patches_inside(whole: Any, sites: Sites) -> Iterator[str]:
-    """Yield the patches on attributes and items of an object, and of those that lie in it."""
+    """Yield the patches on attributes and items of an object, or of objects that lie in it."""
     for site in sites:
         if site.layers and _lies_in(site.owner, whole):
             yield from site.patches
 
 
 def _lies_in(owner: Any, whole: Any) -> bool:
-    """Whether a patched owner is an object, or lies in it: a nested class or container."""
+    """Whether a patched `owner` is `whole`, a class nested in it, or one of its values."""
     if owner is whole:
         return True
     if isinstance(whole, type) and isinstance(owner, type):
@@ -105,19 +111,20 @@ def _values_in(whole: Any) -> tuple[Any, ...]:
     return tuple(namespace(whole).values())
 
 
-def _edits_of(value: Any, sites: Sites) -> Iterator[str]:
-    """Yield the patches that edit the function that a value is, or is made of."""
-    yield from _edits([value, *inside(value)], sites)
+def _edits_of_value(value: Any, sites: Sites) -> Iterator[str]:
+    """Yield the patches that edit a function, or those that a property or method is made of."""
+    yield from _patches_editing([value, *inside(value)], sites)
 
 
 def _edits_inside(whole: Any, sites: Sites) -> Iterator[str]:
-    """Yield the patches that edit functions of a class, or of a container."""
+    """Yield the patches that edit functions in a class or container."""
     for value in _values_in(whole):
-        yield from _edits_of(value, sites)
+        yield from _edits_of_value(value, sites)
 
 
-def _edits(functions: Iterable[Any], sites: Sites) -> Iterator[str]:
-    if not sites.has_noted("CodeSites"):
+def _patches_editing(functions: Iterable[Any], sites: Sites) -> Iterator[str]:
+    """Yield the patches that edit the code of one of some objects."""
+    if not sites.has_noted("CodeSites"):  # no Edit was applied in this process
         return
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
 

@@ -1,7 +1,7 @@
 """Finds out which applied changes are in effect: their code was called in this process, or traced.
 
-A look asks, and writes to the journal; in the call itself nothing is written, and nothing runs.
-What torch.compile inlines is never called, but it lists the code that it traces.
+From time to time a *look* reads this and writes it to the journal; a call itself costs nothing
+more. Code that torch.compile inlines is never called, but torch lists the code that it traces.
 """
 
 import sys
@@ -18,33 +18,33 @@ from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStat
 from patchkit.runtime.process.schedule import Schedule
 
 Key = tuple[str, str]
-"""The name of a patch, and a target of it."""
+"""The name of a patch, and one of its targets."""
 
 TracingListener = Callable[[Any, list[CodeType]], None]
-"""Is told of a tracing of torch.compile."""
+"""Called when torch.compile begins to trace: with its context, and the list of traced code."""
 
 CALLED = "called"
 NEVER_CALLED = "never called"
 NOT_OBSERVABLE = "not observable"
 
 _PATIENCE = 1.0
-"""Seconds to wait for another thread's look, within which others' finalizers may run."""
+"""Seconds to wait for the end of another thread's look."""
 
 _MOST = 100
-"""How often something is applied before what ran is read, where nobody looks."""
+"""After how many applications calls are read without a look, so that no list grows for ever."""
 
 _EDITED = "an edited file"
-"""Home of edited code, which artefacts do not name."""
+"""Stands in `homes` for the module of edited code, which artefacts do not name."""
 
 
 class CallEvidence(Record, frozen=False, eq=False):
-    """What can be seen of one target of a patch.
+    """The code whose run shows that one target of a patch was called.
 
     Args:
-        codes: The code that runs, by now, when the target is called.
-        homes: Names of the modules whose code an artefact of torch.compile may hold.
-        is_called: Whether what applied the change has called it.
-        is_unseen: Whether a call may run none of the functions.
+        codes: The code of the patch that runs when the target is called now.
+        homes: The modules of this code; a compiled artefact of torch may contain code of theirs.
+        is_called: Whether the change was called already when it was applied, as an AfterImport is.
+        is_unseen: Whether a call may run none of this code.
     """
 
     codes: list[CodeType] = field(default_factory=list)
@@ -53,10 +53,10 @@ class CallEvidence(Record, frozen=False, eq=False):
     is_unseen: bool = False
 
     def add(self, value: Any, pack: str) -> None:
-        """Add the functions of a pack in a value.
+        """Add the functions of a pack that a value consists of.
 
         Args:
-            value: What a layer has put on a site.
+            value: The object that a patch has set, such as a function, property or class.
             pack: The name of the pack's package.
         """
         for function in functions_in(value, pack):
@@ -67,18 +67,18 @@ class CallEvidence(Record, frozen=False, eq=False):
 
 
 Evidence = Mapping[Key, CallEvidence]
-"""What can be seen of each target of the patches that are applied."""
+"""The evidence for each target of the applied patches."""
 
 
 class Compilers(Record, frozen=False, eq=False):
-    """What torch.compile has told of the code that it has traced.
+    """The code that torch.compile has traced, as hooks on torch report it.
 
     Args:
         tracings: The tracings since the last look, and those that go on: a weak reference to the
             context of each, and the list of code that the context fills.
-        loaded: Names of the modules of which artefacts of a cache hold code.
-        is_silent: Whether something is traced, and this release of torch does not tell what.
-        listeners: Are called with the context of a tracing that begins, and its list of code.
+        loaded: Names of the modules whose code is in artefacts that torch has loaded from a cache.
+        is_silent: Whether torch has traced something, and does not say what in this release.
+        listeners: Called with the context of each tracing that begins, and its list of code.
     """
 
     tracings: list[tuple[Any, list[CodeType]]] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Compilers(Record, frozen=False, eq=False):
     listeners: list[TracingListener] = field(default_factory=list)
 
     def begins(self, context: Any) -> None:
-        """Note that a tracing begins.
+        """Record that torch begins to trace.
 
         Args:
             context: torch's `TracingContext`, which fills a list of the code that it traces.
@@ -101,10 +101,10 @@ class Compilers(Record, frozen=False, eq=False):
             self.is_silent = True
 
     def loads(self, artefact: Any) -> None:
-        """Note of which modules an artefact holds code, which is not traced again.
+        """Record the modules whose code is in a cached artefact, as torch does not trace it again.
 
         Args:
-            artefact: What torch has loaded from a cache; its `source_info` names the modules.
+            artefact: What torch has loaded; its `source_info` names the modules.
         """
         try:
             for source in artefact.source_info().inlined_sources:
@@ -114,13 +114,13 @@ class Compilers(Record, frozen=False, eq=False):
             self.is_silent = True
 
     def traced(self) -> set[int]:
-        """Identify the code that was traced since the last look, and forget what is over.
+        """Take the code that was traced since the last look; tracings that have ended are dropped.
 
         Returns:
             The `id` of each code object.
         """
-        tracings = list(self.tracings)  # another thread may begin one meanwhile
-        # Asked before the lists are read: what is traced after that is for the next look.
+        tracings = list(self.tracings)  # another thread may add one meanwhile
+        # Found before the lists are read: what is traced after that is for the next look.
         ongoing = [tracing for tracing in tracings if tracing[0]() is not None]
         identities: set[int] = set()
         for _, codes in tracings:
@@ -130,12 +130,11 @@ class Compilers(Record, frozen=False, eq=False):
 
 
 class Effects:
-    """Observes what is applied, as long as it is, where the journal is for others to read.
+    """Observes which applied changes are called, and writes that to the journal.
 
     Args:
         schedule: All change groups of this process.
-        states: Have the journal, where each look writes what has changed; without a directory
-            nothing is observed.
+        states: The patches with their journal; if it has no directory, nothing is observed.
     """
 
     def __init__(self, schedule: Schedule, states: PatchStates) -> None:
@@ -143,24 +142,28 @@ class Effects:
         self._states = states
         self._journal = states.journal
         self.observer = observer()
+        self.listeners: list[Callable[[], None]] = []
+        """Called after each application of patches, and at each look."""
         self._begin()
 
     def _begin(self) -> None:
+        """Set or reset all that was observed."""
         self.compilers = Compilers()
         self._guard = threading.Lock()
-        # At the last look, and each time since that anything was applied or made anew.
+        # The evidence at the last look, and after each application since.
         self._observed: list[Evidence] = []
         self._called: set[Key] = set()
         self._written: dict[Key, str] = {}
-        # Of the targets that are not observable, those of whose code nothing has run.
+        # Targets that are not observable, and none of whose code has run.
         self._silent: set[Key] = set()
-        # The modules of targets whose import has been told; None before the first look.
+        # The target modules whose import was written; None before the first look.
         self._imported: set[str] | None = None
 
     def observe(self) -> None:
-        """Begin to observe what was applied, beside what the next look has still to read.
+        """Observe the code of all targets that are applied now.
 
-        No lock is waited for: within a look, a finalizer may import a target.
+        Code that was observed before stays so until a look has read whether it has run. This waits
+        for no lock, as a finalizer that runs within a look may import a target.
         """
         if self._journal.directory is None:
             return
@@ -168,19 +171,21 @@ class Effects:
         for target_evidence in evidence.values():
             self.observer.watch(target_evidence.codes)
         self._observed.append(evidence)
+        for listener in self.listeners:
+            listener()
         if len(self._observed) > _MOST:
-            self._observations(0)
+            self._observations(patience=0)
 
     def look(self, *, is_last: bool = False) -> None:
-        """Write which targets have another observation than at the last look.
+        """Write targets whose observation ("called", "never called") differs from the last look's.
 
         Args:
             is_last: Whether the process ends: then the observations of all targets are written.
         """
         if self._journal.directory is None:
             return
-        self._tell_imports()
-        observations = self._observations(_PATIENCE)
+        self._write_imports()
+        observations = self._observations(patience=_PATIENCE)
         if observations is None:
             return
         changed: dict[str, dict[str, str]] = {}
@@ -195,18 +200,19 @@ class Effects:
         if changed:
             self._journal.write("in-effect", patches=changed, silent=silent)
 
-    def _tell_imports(self) -> None:
-        """Write which modules of targets were imported since the last look, whatever their roles.
+    def _write_imports(self) -> None:
+        """Write which target modules were imported since the last look, for patches of any role.
 
-        A process that has a role tells of none, too, so that readers know that it has looked.
+        The first look of a process with a role writes an entry even for none, to show that there
+        was a look.
         """
-        told = self._imported or set()
-        targets = sorted(self._schedule.targets - told)
+        written = self._imported or set()
+        targets = sorted(self._schedule.targets - written)
         modules = [name for name in targets if name in sys.modules]
         is_first = self._imported is None and bool(self._states.roles)
         if not modules and not is_first:
             return
-        self._imported = told.union(modules)
+        self._imported = written.union(modules)
         waiting: dict[str, list[str]] = {}
         for group in self._schedule.groups():
             if group.module in modules and group.applied_to is None:
@@ -216,7 +222,7 @@ class Effects:
         self._journal.write("imported", modules=modules, patches=waiting)
 
     def after_fork(self) -> None:
-        """Begin anew: what the parent has called says nothing of the child."""
+        """Observe anew in a forked child: what the parent has called does not count for it."""
         self.observer.close()
         self._begin()
         self.observe()
@@ -228,9 +234,9 @@ class Effects:
     # -- the evidence -----------------------------------------------------------------------------
 
     def _observations(self, patience: float) -> dict[Key, str] | None:
-        """Say of each applied target whether it was called; None while another thread is at it.
+        """Return for each applied target whether it was called; None while another thread does so.
 
-        Code that is there no more is read first: its target may be made anew since it was called.
+        Evidence from before the last change is read first, as its code may have run until then.
         """
         if not self._guard.acquire(timeout=patience):
             return None
@@ -239,7 +245,7 @@ class Effects:
                 count = len(self._observed)
                 self.observe()
                 if len(self._observed) == count + 1:
-                    break  # else a finalizer has observed within, and more
+                    break  # else a finalizer has called `observe` meanwhile
             *former, evidence = self._observed
             traced = self.compilers.traced()
             for former_evidence in former:
@@ -247,13 +253,13 @@ class Effects:
                 for target_evidence in former_evidence.values():
                     self.observer.forget(target_evidence.codes)
             del self._observed[: len(former)]
-            self._called &= evidence.keys()
+            self._called &= evidence.keys()  # others are not applied any more
             return self._judge(evidence, traced)
         finally:
             self._guard.release()
 
     def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
-        """Say of each target whether it was called, and remember those that were."""
+        """Return for each target whether it was called, and remember those that were."""
         shared = _shared(evidence)
         observations: dict[Key, str] = {}
         for key, target_evidence in evidence.items():
@@ -272,7 +278,7 @@ class Effects:
         return observations
 
     def _evidence(self) -> Evidence:
-        """Gather what can be seen of each target of the patches that are applied."""
+        """Collect the evidence for each target of the applied patches."""
         groups = [
             group for group in self._schedule.groups() if group.patch.status == APPLIED
         ]
@@ -285,7 +291,7 @@ class Effects:
     def _runs(
         self, codes: Iterable[CodeType], traced: Collection[int]
     ) -> dict[int, bool | None]:
-        """Say of each code, by its `id`, whether it has run; None where nobody can tell."""
+        """Return for the `id` of each code whether it has run; None if that cannot be observed."""
         runs: dict[int, bool | None] = {}
         for code in codes:
             identity = id(code)
@@ -307,10 +313,11 @@ class Effects:
 
 
 def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
+    """Collect the code that runs when a target of an applied group is called."""
     patch = group.patch.name
     pack = group.patch.row.pack
     is_attribute = ":" in target
-    # What runs beside an import, or serves one, was called with it.
+    # A target without attribute is a module: an AfterImport or Provide has run with its import.
     evidence = CallEvidence(
         homes={group.module, group.patch.body}, is_called=not is_attribute
     )
@@ -327,7 +334,7 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
 
 
 def _shared(evidence: Evidence) -> set[int]:
-    """Identify the code that serves several targets: nobody knows for which it was called."""
+    """Return the `id` of code that several targets share: a run does not show which was called."""
     targets_by_code: dict[int, set[str]] = {}
     for (_, target), target_evidence in evidence.items():
         for code in target_evidence.codes:

@@ -25,11 +25,11 @@ NO = "no"
 
 
 class Eligibility(NamedTuple):
-    """An answer, and the reason where it is not yes.
+    """Whether a patch is for this process now, and if not, why.
 
     Args:
         answer: `YES`, `NOT_YET` or `NO`.
-        reason: in words, why it is not; '' for yes.
+        reason: why it is not `YES`, as text; '' for `YES`.
     """
 
     answer: str
@@ -48,28 +48,28 @@ def eligibility(
 ) -> Eligibility:
     """Answer whether a patch is for a process now; nothing changes.
 
-    These are asked in this order, and the first that holds answers:
+    The first rule that applies decides:
 
-    1. No block holds it, it is not early, and none of its roles is among `roles`: not yet.
-    2. It has failed: no.
-    3. It was skipped: no.
-    4. It is undecided, and something speaks against it: no.
-    5. Otherwise: yes.
+    1. No block needs it, it is not early, and none of its roles is among `roles`: not yet.
+    2. It has failed, or was skipped: no.
+    3. It is undecided, and `reason_to_skip` gives a reason: no.
+    4. Otherwise: yes.
 
     Args:
         patch: the patch.
-        roles: those of the process; None for a patch of any roles.
-        is_early: its roles do not count yet, as the process has none so far and may get any.
-        reason_to_skip: says what speaks against a row whose patch is undecided: the environment,
-            versions or the review. None leaves that open.
+        roles: the roles of the process; None if roles do not count.
+        is_early: the process has no role yet and may get any, so that roles do not count.
+        reason_to_skip: returns why a row whose patch is undecided does not apply here: the
+            environment, versions or the review. Without it, an undecided patch counts as fit.
 
     Returns:
-        The answer, with the reason where it is not yes.
+        The answer, with the reason if it is not yes.
 
     Raises:
         VersionError: `reason_to_skip` cannot tell which version is here.
     """
-    is_decided = patch.is_decided  # first, as it is set last
+    # Read before the status, as another thread sets it last.
+    is_decided = patch.is_decided
     is_for_roles = roles is None or not patch.row.roles.isdisjoint(roles)
     if not (is_for_roles or is_early or patch.holders > 0):
         names = ", ".join(sorted(patch.row.roles))
@@ -84,13 +84,13 @@ def eligibility(
 
 
 def awaits_when(patch: PatchState) -> bool:
-    """Tell whether the `when` of a patch may still say that the patch is not for this process.
+    """Tell whether the `when` of a patch may still skip the patch.
 
     Args:
         patch: the patch.
 
     Returns:
-        Whether it has a `when` that nobody has asked here.
+        Whether it has a `when` function, which was not called yet.
     """
     return patch.row.patch.when is not None and not any(
         group.applied_to for group in patch.groups
@@ -98,17 +98,17 @@ def awaits_when(patch: PatchState) -> bool:
 
 
 def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
-    """Ask a `when`.
+    """Call the `when` function of a patch or change.
 
     Args:
-        condition: the patch or change with the `when`, or without one.
-        body: the body, which has the function.
+        condition: the patch or change; it may have no `when`.
+        body: the body, which defines the function.
 
     Returns:
-        None where it answers True or there is none, otherwise the reason that it gives.
+        The reason to skip that it returns; None if it returns True, or there is none.
 
     Raises:
-        TargetError: it answers neither.
+        TargetError: it returns neither a reason nor True.
     """
     if condition.when is None:
         return None
@@ -118,20 +118,20 @@ def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
 def ask_body(
     field: str, name: str, body: ModuleType, reason: str, error: type[PatchkitError]
 ) -> str | None:
-    """Call a function of a body that answers True or with a reason.
+    """Call a function of a body that returns True or a reason why not.
 
     Args:
-        field: the field of the row that names the function.
+        field: the field of the row that names the function, `when` or `verify`.
         name: name of the function.
         body: the body.
-        reason: what the function is expected to return where it does not return True, in words.
-        error: what is raised.
+        reason: for messages, what the function returns instead of True, such as "what is wrong".
+        error: class of the exceptions.
 
     Returns:
-        None for True, otherwise the reason that it gives.
+        The reason that it returns; None for True.
 
     Raises:
-        PatchkitError: it answers neither, or the body has no such function; of class `error`.
+        PatchkitError: it returns neither, or the body has no such function; of class `error`.
     """
     function = getattr(body, name, None)
     if not callable(function):
@@ -146,27 +146,25 @@ def ask_body(
 
 
 class EligibilityTable:
-    """Answers for the patches and change groups of this process, and decides once for each patch.
+    """Says which patches and change groups are for this process; decides once on each patch.
 
     Args:
-        states: the patches of this process, and their statuses, which a decision changes.
+        states: the patches of this process; a decision may set their statuses.
         selection: decides by environment, versions and review which rows apply.
     """
 
     def __init__(self, states: PatchStates, selection: Selection) -> None:
         self.selection = selection
-        self.awaits_role = False
+        self.awaits_role = False  # whether the process will get its role later
         self._states = states
-        self._unreviewed: dict[str, dict[str, Any]] = {}
-        self._reported: set[str] = set()
-
-    # -- the question -----------------------------------------------------------------------------
+        self._unreviewed: dict[str, dict[str, Any]] = {}  # by patch, its journal entry
+        self._reported: set[str] = set()  # messages about a lock that cannot be read
 
     def of_group(self, group: ChangeGroup) -> Eligibility:
         """Answer whether a change group is for this process now, by its roles and its status.
 
-        A module that every role serves is asked for before the role is known: a Ray worker process
-        learns that from its actor's class, and what defines the class may import the module.
+        A module that is provided for all roles is served even before the role is known: a Ray
+        worker process learns it from its actor's class, whose module may import that one.
 
         Args:
             group: the change group.
@@ -181,7 +179,7 @@ class EligibilityTable:
         return eligibility(group.patch, roles, is_early=is_early)
 
     def due(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
-        """Leave out the change groups that wait for another role.
+        """Choose the change groups that do not wait for another role.
 
         Args:
             groups: any change groups.
@@ -192,7 +190,7 @@ class EligibilityTable:
         return [group for group in groups if self.of_group(group).answer != NOT_YET]
 
     def is_selected(self, patch: PatchState) -> bool:
-        """Tell whether a patch is for a process of any of its roles; asks no more than it has to.
+        """Tell whether a patch is for processes of its roles; a decided one is not checked again.
 
         Args:
             patch: the patch, decided or not.
@@ -201,7 +199,7 @@ class EligibilityTable:
             Whether the answer is yes.
 
         Raises:
-            VersionError: it cannot be told which version is here.
+            VersionError: a version cannot be found out.
         """
         answer, _ = eligibility(patch, reason_to_skip=self.selection.reason_to_skip)
         return answer == YES
@@ -213,7 +211,7 @@ class EligibilityTable:
             group: the change group.
 
         Returns:
-            Those changes, with their places in the row.
+            Those changes, with their indices in the row.
         """
         row = group.patch.row
         return [
@@ -227,7 +225,7 @@ class EligibilityTable:
 
         Args:
             patch: the patch.
-            is_made: tells which of its change groups are made.
+            is_made: says of a change group whether it is made.
 
         Returns:
             Whether a change group that is not made has such a change.
@@ -239,20 +237,21 @@ class EligibilityTable:
         """List the patches that are for this process now.
 
         Returns:
-            Those that are applied or may yet be, for a role of the process or a block.
+            The patches that are applied or may yet be, for a role of the process or a block.
         """
         roles = self._states.roles
         patches = list(self._states.patches.values())
         return [patch for patch in patches if eligibility(patch, roles).answer == YES]
 
     def unmet_here(self, *, versions: bool = True) -> dict[str, str]:
-        """Find the patches of this process that wait though they do not apply here.
+        """Find armed patches that do not apply here, such as those for a package not installed.
 
         Args:
-            versions: Whether to ask for versions, too, which costs where nobody has yet.
+            versions: Whether to read versions, too, which costs time at first.
 
         Returns:
-            The reasons by the names of the patches, as far as they need no sources.
+            The reasons by the names of the patches; reasons that need upstream's sources are not
+            looked for.
         """
         reason_here = self.selection.unmet_here
         if not versions:
@@ -268,31 +267,32 @@ class EligibilityTable:
     # -- the decision, once for each patch --------------------------------------------------------
 
     def decide(self, patch: PatchState) -> bool:
-        """Decide whether a patch is for here; it is skipped where environment or versions differ.
+        """Decide whether a patch is for here; if environment or versions do not fit, skip it.
 
         Args:
-            patch: the patch; nothing is asked where it is decided.
+            patch: the patch; if it is decided already, nothing is checked.
 
         Returns:
             Whether it is applied or may yet be.
 
         Raises:
-            PatchkitError: it cannot be told, or the patch is refused.
+            PatchkitError: the decision is not possible, or the patch conflicts with another, or is
+                not reviewed.
         """
         if not patch.is_decided:
             check_names(self._states.settings, self._states.patches)
             reason = self.selection.reason_to_skip(patch.row)
             if reason is not None:
                 self._states.set(patch, SKIPPED, reason)
-                self._tell_if_unreviewed(patch, reason)
+                self._report_if_unreviewed(patch, reason)
             else:
                 self._refuse_conflict(patch)
                 self._review(patch)
-            patch.is_decided = True  # last, as another thread may be asking
+            patch.is_decided = True  # last, as another thread may be reading it
         return eligibility(patch).answer == YES
 
     def decide_early(self, patch: PatchState) -> None:
-        """Decide before a patch is due; an error is the patch's failure.
+        """Decide on a patch before it is due; an error becomes the patch's failure.
 
         Args:
             patch: the patch.
@@ -306,10 +306,10 @@ class EligibilityTable:
             self._states.fail(patch, error)
 
     def decide_serving(self, roles: Collection[Role]) -> None:
-        """Decide early on the patches that serve modules in all of these roles.
+        """Decide early on the patches that provide modules: an import cannot wait for that.
 
         Args:
-            roles: the roles, all of which a patch must have.
+            roles: only patches that have all of these roles are decided on.
 
         Raises:
             ApplyError: a required patch fails, and its failure stops the process.
@@ -320,15 +320,17 @@ class EligibilityTable:
                 self.decide_early(patch)
 
     def _refuse_conflict(self, patch: PatchState) -> None:
+        """Raise ApplyError if another patch, which is selected too, conflicts with this one."""
         for other in list(self._states.patches.values()):
             is_named = other.name in patch.row.patch.conflicts
             if not is_named and patch.name not in other.row.patch.conflicts:
                 continue
-            if patch.holders:  # beside one that a block holds, whatever is for here
-                is_beside = other.holders > 0 or other.status == APPLIED
+            # In a block, only patches count that are applied, or of a block.
+            if patch.holders:
+                is_chosen = other.holders > 0 or other.status == APPLIED
             else:
-                is_beside = self.selection.reason_to_skip(other.row) is None
-            if is_beside:
+                is_chosen = self.selection.reason_to_skip(other.row) is None
+            if is_chosen:
                 raise ApplyError(
                     f"it conflicts with {other.name}, which is selected too; leave one out "
                     "with PATCHKIT_DISABLE"
@@ -336,28 +338,30 @@ class EligibilityTable:
 
     # -- review -----------------------------------------------------------------------------------
 
-    def tell_again(self) -> None:
-        """Write to the journal what a forked child has inherited, beside the status of patches."""
+    def write_inherited_reports(self) -> None:
+        """Write the reports of unreviewed patches again, into the journal of a forked child."""
         for facts in self._unreviewed.values():
             self._states.journal.write("unreviewed", **facts)
 
     def _review(self, patch: PatchState) -> None:
+        """Raise or report it if targets of a patch differ from the reviewed ones in the lock."""
         difference = self.selection.unreviewed(patch.row)
         if not difference:
             return
         if self._states.settings.on_drift == "stop":
             raise DriftError(f"{difference}. PATCHKIT_ON_DRIFT=warn applies it anyway")
-        self._tell_unreviewed(patch, difference)
+        self._report_unreviewed(patch, difference)
 
-    def _tell_if_unreviewed(self, patch: PatchState, reason: str) -> None:
-        """Tell of a patch that drift leaves out, though the process is not whole without it."""
+    def _report_if_unreviewed(self, patch: PatchState, reason: str) -> None:
+        """Report a patch that was skipped for drift, if it is required or the lock unreadable."""
         if self._states.settings.on_drift != "skip":
             return
         is_by_drift = reason == self.selection.unreviewed(patch.row)
         if is_by_drift and (patch.row.patch.required or reason.startswith(UNREADABLE)):
-            self._tell_unreviewed(patch, reason)
+            self._report_unreviewed(patch, reason)
 
-    def _tell_unreviewed(self, patch: PatchState, difference: str) -> None:
+    def _report_unreviewed(self, patch: PatchState, difference: str) -> None:
+        """Report once, in the journal and on stderr, how a patch differs from its review."""
         if patch.name in self._unreviewed:
             return
         is_skipped = patch.status == SKIPPED
@@ -371,7 +375,7 @@ class EligibilityTable:
         self._states.journal.write("unreviewed", **facts)
         if not is_unreadable:
             self._warn_of_drift(patch, difference, is_skipped=is_skipped)
-        # Once for all patches that it would speak of.
+        # An unreadable lock concerns many patches, and is reported once.
         elif difference not in self._reported:
             self._reported.add(difference)
             effect = "; its patches are left out" if is_skipped else ""
@@ -380,6 +384,7 @@ class EligibilityTable:
     def _warn_of_drift(
         self, patch: PatchState, difference: str, *, is_skipped: bool
     ) -> None:
+        """Warn on stderr of a drift, with the commands that show and review it."""
         arguments = f"{patch.name} --here"
         if patch.row.pack in self._states.settings.packs:
             arguments += f" --patches {patch.row.pack}"

@@ -1,6 +1,7 @@
-"""Holds patches for blocks: applied whatever the roles of the process, and then as they were.
+"""Applies patches for the time of a `with patchkit.applied(...)` block, whatever the roles are.
 
-A block may bring rows along, of a pack that is not installed; for no role, and for a while.
+A block *holds* its patches; afterwards they are as before. It may add rows of a pack that is not
+installed, which have no role, and are removed again.
 """
 
 import contextlib
@@ -33,18 +34,18 @@ from patchkit.runtime.process.schedule import Schedule
 from patchkit.runtime.process.undoing import Undoing
 
 _PATIENCE = 600.0
-"""Seconds to wait for another thread's block to begin or end; it may be importing all of vLLM."""
+"""Seconds to wait for another thread that begins or ends a block; it may be importing vLLM."""
 
 
 class Blocks(Record, eq=False):
-    """Holds patches for blocks, and knows the rows that they bring along.
+    """Applies and undoes patches for blocks, and adds and removes rows that blocks bring along.
 
     Args:
-        schedule: All change groups of this process; rows that blocks bring along are added to it.
+        schedule: All change groups of this process; rows of blocks are added to it.
         states: The statuses of patches.
         table: Says which patches are for this process.
-        applier: Applies what waits.
-        undoing: Takes patches back, and has the turns of threads.
+        applier: Applies change groups.
+        undoing: Undoes patches, and has the turns of threads.
         finder: Watches the modules that rows change.
     """
 
@@ -56,20 +57,20 @@ class Blocks(Record, eq=False):
     finder: Finder
 
     def hold(self, names: Collection[str]) -> tuple[str, ...]:
-        """Apply patches whatever the roles of this process, and import what they change.
+        """Apply patches whatever the roles of this process, and import the modules they change.
 
-        What comes before an import waits for it.
+        A BeforeImport or Provide is applied when its module is imported later.
 
         Args:
-            names: Names of patches; without any, all that are for here are meant, but for those
-                that their `when` refuses.
+            names: Names of patches; if empty, all that apply here are held, except those that
+                their `when` skips.
 
         Returns:
-            The names of what is held, to be let go later, once for each time that it is held.
+            The names of the held patches, for one call of `let_go`.
 
         Raises:
-            ApplyError: A patch that was named is not for here, one fails, or another thread's block
-                does not end in time; then all patches are as they were.
+            ApplyError: A named patch does not apply here, one fails, or another thread's block
+                takes too long; then all patches are as before.
             UnknownPatchError: There is no patch of a name.
         """
         states = list(self.schedule.patches.values())
@@ -81,16 +82,16 @@ class Blocks(Record, eq=False):
             states = [
                 state for state in states if not selection.reason_to_skip(state.row)
             ]
-        # As one step: nobody counts on what another thread takes back.
-        with self.undoing.turns.within(*states, patience=_PATIENCE) as has_it:
-            if not has_it:
-                held = ", ".join(state.name for state in states)
+        # All in one turn, so that no other thread relies on patches that this one may undo.
+        with self.undoing.turns.within(*states, patience=_PATIENCE) as are_free:
+            if not are_free:
+                shown = ", ".join(state.name for state in states)
                 raise ApplyError(
-                    f"{held}: for {_PATIENCE:.0f} s another thread has been applying one of them "
+                    f"{shown}: for {_PATIENCE:.0f} s another thread has been applying one of them "
                     "for a block of its own, expected it to end; look at what their bodies wait for"
                 )
             for state in states:
-                self._refuse_unfit(state)
+                self._refuse_unfit(state)  # before anything is changed
             for state in states:
                 state.holders += 1
                 if state.holders == 1:
@@ -106,19 +107,20 @@ class Blocks(Record, eq=False):
         return tuple(state.name for state in states)
 
     def let_go(self, names: Iterable[str]) -> None:
-        """Take back what no other block and no role has.
+        """End a block: undo its patches, except those that another block or a role needs.
 
         Args:
-            names: What `hold` has returned.
+            names: The result of `hold`.
 
         Raises:
-            UndoError: Something cannot be taken back; all else is.
+            UndoError: A change cannot be undone; all others are.
         """
         errors = self._let_go(self._named(names))
         if errors:
             raise UndoError("; ".join(str(error) for error in errors))
 
     def _named(self, names: Iterable[str]) -> list[PatchState]:
+        """Return the patches of names; UnknownPatchError names similar ones, users' own first."""
         patches = self.schedule.patches
         states: list[PatchState] = []
         for name in names:
@@ -134,7 +136,7 @@ class Blocks(Record, eq=False):
         return states
 
     def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
-        """Take back what nobody holds any more and no role has; return what went wrong."""
+        """Undo patches that no block holds any more and no role needs; return the errors."""
         turns = self.undoing.turns
         with turns.within(*states, patience=_PATIENCE):
             for state in states:
@@ -142,23 +144,26 @@ class Blocks(Record, eq=False):
             free = [
                 state for state in dict.fromkeys(reversed(states)) if not state.holders
             ]
-            # Who enters a role of theirs now finds them applied, or waits for the end of this.
-            with turns.within(*(group for state in free for group in state.groups)):
-                # Not what the session would have, if nobody had held it.
-                over = [state for state in free if not self._stays(state)]
-                errors = self.undoing.take_back(*over)
-                for state in over:
+            groups: list[ChangeGroup] = []
+            for state in free:
+                groups += state.groups
+            # A thread that enters one of their roles now waits until they are undone.
+            with turns.within(*groups):
+                unneeded = [state for state in free if not self._is_needed(state)]
+                errors = self.undoing.take_back(*unneeded)
+                for state in unneeded:
                     self.states.restore(state)
                 return errors
 
-    def _stays(self, state: PatchState) -> bool:
-        """Whether a role of the process has a patch that no block holds any more."""
+    def _is_needed(self, state: PatchState) -> bool:
+        """Whether a patch would be applied, or wait for that, without the block that had it."""
         answer, _ = eligibility(state, self.states.roles)
         return answer != NOT_YET and state.former[0] in {APPLIED, ARMED}
 
     # -- apply ----------------------------------------------------------------------------------
 
     def _refuse_unfit(self, state: PatchState) -> None:
+        """Raise ApplyError if a patch has failed, or does not apply here."""
         _refuse([state], {FAILED})
         if state.status == APPLIED:
             return
@@ -167,19 +172,24 @@ class Blocks(Record, eq=False):
             raise ApplyError(f"patch {state.name} does not apply here: {reason}")
 
     def _make(self, states: Sequence[PatchState], unwanted: Collection[str]) -> None:
+        """Import the targets of patches, and apply them.
+
+        Raises:
+            ApplyError: a patch ends with an `unwanted` status, or still waits for an import.
+        """
         try:
             for state in states:
                 self.table.decide_early(state)
             for group in self._due(states):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
+            # What still waits may wait for another thread that imports the body: so does this.
             for group in self._waiting(states):
-                # It waits, as is said below.
                 with contextlib.suppress(ImportError, AttributeError):
-                    importlib.import_module(group.patch.body)  # another thread is at it
+                    importlib.import_module(group.patch.body)
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:
-            _refuse(states, unwanted)  # says more
+            _refuse(states, unwanted)  # its message says more
             raise
         _refuse(states, unwanted)
         for group in self._waiting(states):
@@ -189,20 +199,22 @@ class Blocks(Record, eq=False):
             )
 
     def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
+        """List the groups of patches that change imported modules in the versions here."""
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.table.changes_here(group)]
 
     def _waiting(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
+        """List these groups for the patches that are still armed."""
         return self._due(state for state in states if state.status == ARMED)
 
     # -- rows that blocks bring along ---------------------------------------------------------
 
     def meet(self, rows: Iterable[Row]) -> None:
-        """Know further rows until they are forgotten.
+        """Add rows, for no role, until `forget` removes them.
 
         Args:
-            rows: The rows; those that are known already stay as they are.
+            rows: The rows; those that are here already stay as they are.
 
         Raises:
             DeclarationError: A row has the name of another one.
@@ -213,17 +225,19 @@ class Blocks(Record, eq=False):
         let_pass(self.schedule.modules)
 
     def forget(self, packs: Collection[str] | None = None) -> None:
-        """Leave out the rows that blocks have brought along, and that nobody holds.
+        """Remove the rows that blocks have added, and that no block holds.
 
         Args:
-            packs: The packs whose rows are meant; None for all.
+            packs: Only rows of these packs are removed; None for all.
         """
         for name, state in list(self.schedule.patches.items()):
-            is_guest = not (state.row.roles or state.holders)
-            if is_guest and (packs is None or state.row.pack in packs):
+            # Only rows of blocks have no role.
+            is_unneeded = not (state.row.roles or state.holders)
+            if is_unneeded and (packs is None or state.row.pack in packs):
                 self.schedule.remove(name)
 
     def _is_known(self, row: Row) -> bool:
+        """Whether a row is in the schedule; DeclarationError if another one has its name."""
         state = self.schedule.patches.get(row.name)
         if state is None:
             return False
@@ -233,6 +247,7 @@ class Blocks(Record, eq=False):
 
 
 def _import(group: ChangeGroup) -> None:
+    """Import the module that a group changes; ApplyError if that fails."""
     try:
         importlib.import_module(group.module)
     except PatchkitError:
@@ -245,6 +260,7 @@ def _import(group: ChangeGroup) -> None:
 
 
 def _refuse(states: Iterable[PatchState], unwanted: Collection[str]) -> None:
+    """Raise ApplyError for the first patch with an unwanted status, with its reason."""
     for state in states:
         if state.status in unwanted:
             problem = "does not apply here"

@@ -1,10 +1,12 @@
-"""Writes what happens in this process, for other processes to read.
+"""Writes what happens in this process to a file that other processes read.
 
-One file a process, one JSON object a line. The file is opened for appending for each line, as a
-process may close all its descriptors or change its folder: it leaves whole lines, or at worst one
-torn last line. A folder may be somebody else's: only a file that this process has made is written
-to, whatever stands under its name later, and no link is followed. A file that somebody deletes is
-written again from memory, so that it still says who the process is and what is applied.
+Each process has a file, with one JSON object per line. It is opened again for each line, as a
+process may close all its descriptors or change its folder. A process that is killed leaves whole
+lines, or at worst one torn last line.
+
+The folder may belong to another user: only the file that this process has made is written to, even
+if another one has its name later, and no link is followed. If the file is deleted, the entries are
+written to a new one, which still says what the process is and what is applied.
 """
 
 import os
@@ -20,30 +22,30 @@ from patchkit.runtime.process.roles import asked_by, command_line
 from patchkit.settings import LEVELS
 
 MAX_BYTES = 4 * 1024 * 1024
-"""A journal grows no further; a process makes a few dozen entries of a few hundred bytes."""
+"""Size at which a journal ends; a process usually writes a few dozen entries of some 100 bytes."""
 
 MAX_ENTRIES = 10_000
-"""In memory; a process may start children all its life. The first tenth stays, as it says who the
-process is and what was applied; of the others the oldest go."""
+"""How many entries stay in memory, as a process may start children all its life. The first tenth
+is kept, which says what the process is and what was applied; of the others, the oldest go."""
 
-_ROOM_FOR_FULL = 100
-"""For the line that says that there is no more."""
+_BYTES_FOR_FULL = 100
+"""Space for the last line of a journal that has reached its limit."""
 
-_VERIFIED = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
+_VERIFIED_LINE = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
 
-# A FIFO that stands there is an error at once, not a wait for its reader.
-_SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+# O_NONBLOCK: if the file is a FIFO, opening it fails instead of waiting for a reader.
+_SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Journal:
     """The entries of one process, kept in memory and, where a directory is given, in a file there.
 
-    A journal that cannot be written never changes what the process does: it says so once on
-    stderr and goes on in memory. What can be written again later, after a disk was full, is.
+    A journal that cannot be written does not disturb the process: it warns once on stderr, keeps
+    entries in memory, and tries again with the next one.
 
     Args:
-        directory: The folder; it is made if it is not there. None for memory only. A relative one
-            is below the folder that the process is in now.
+        directory: The folder, which is made if it does not exist; None for memory only. A relative
+            path starts from the current folder.
     """
 
     def __init__(self, directory: str | None = None) -> None:
@@ -54,7 +56,7 @@ class Journal:
 
     @property
     def path(self) -> str | None:
-        """The file of this process; None without a directory. It is made with the first entry."""
+        """The file of this process, made with the first entry; None without a directory."""
         if self.directory is None:
             return None
         return f"{self.directory}/{self._name}"
@@ -64,7 +66,7 @@ class Journal:
 
         Args:
             event: What happened.
-            **fields: What there is to say of it; what JSON cannot hold is written as text.
+            **fields: Facts about it; a value that JSON cannot represent is written as text.
         """
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
@@ -74,108 +76,120 @@ class Journal:
             self._append(self.directory, _line(entry))
 
     def after_fork(self) -> None:
-        """Begin a journal of the child's own."""
+        """Begin a new journal, in a forked child or at first."""
         self.entries: list[dict[str, Any]] = []
         self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}.jsonl"
-        self._making = threading.RLock()  # a child's own, whoever held the parent's
-        self._file: tuple[int, int] | None = None
+        # New in a child: another thread may have held the parent's.
+        self._make_lock = threading.RLock()
+        self._file: tuple[int, int] | None = None  # device and inode
         self._size = 0
-        self._is_full = self._is_torn = self._has_told = False
-        self._verified: int | None = None
+        self._is_full = self._is_torn = self._has_warned = False
+        self._verified_at: int | None = (
+            None  # offset of the line that `verified` has written
+        )
 
     def verified(self) -> None:
-        """Note a look, just now, at what is applied: one line, which each look writes over."""
+        """Record the time of a look at the patches, in one line that each look overwrites."""
         if self.directory is None:
             return
-        line = _VERIFIED.format(time.time(), os.getpid()).encode()
-        if self._verified is not None and self._overwrite(
-            self.directory, self._verified, line
+        line = _VERIFIED_LINE.format(time.time(), os.getpid()).encode()
+        if self._verified_at is not None and self._overwrite(
+            self.directory, self._verified_at, line
         ):
             return
         if not self._is_full and self._append(self.directory, line):
-            self._verified = self._size - len(line)
+            self._verified_at = self._size - len(line)
 
     def _append(self, directory: str, line: bytes) -> bool:
-        """Append a line to the file; where that is gone, write all entries to a new one.
+        """Append a line to the file; if that was deleted, write all entries to a new one.
 
         Returns:
-            Whether the line is the last of the file.
+            Whether the line was appended, so that it is the last one.
         """
-        if self._size + len(line) > MAX_BYTES - _ROOM_FOR_FULL:
+        if self._size + len(line) > MAX_BYTES - _BYTES_FOR_FULL:
             self._is_full = True
             line = _line({"event": "full", "time": time.time()})
         if self._is_torn:
-            line = b"\n" + line  # what is whole is not glued to what is not
+            line = b"\n" + line  # else the torn line would spoil this one
         try:
-            with self._making:
+            with self._make_lock:
                 if self._file is None:
-                    self._make(directory)
+                    self._make_file(directory)
             self._write(directory, line)
         except FileNotFoundError as error:
             if self._file is None:
-                self._tell(directory, error)
+                self._warn_once(directory, error)
             else:
-                self._write_again(directory)
+                self._rewrite(directory)
             return False
         except OSError as error:
-            self._tell(directory, error)
+            self._warn_once(directory, error)
             return False
         return True
 
     def _write(self, directory: str, lines: bytes) -> None:
+        """Append lines to the file; OSError if that is not possible."""
         with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
             written = os.write(fd, lines)
-            # Another thread may have written too.
+            # Not the sum of what was written here: another thread may have written, too.
             self._size = os.lseek(fd, 0, os.SEEK_CUR)
         self._is_torn = written < len(lines)
 
-    def _write_again(self, directory: str) -> None:
-        """Begin a new file with the entries in memory: somebody has tidied up."""
-        self._verified = None
-        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _ROOM_FOR_FULL]
+    def _rewrite(self, directory: str) -> None:
+        """Begin a new file with the entries in memory, after the old one was deleted."""
+        self._verified_at = None
+        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _BYTES_FOR_FULL]
         whole_lines = lines[: lines.rfind(b"\n") + 1]
         try:
-            with self._making:
+            with self._make_lock:
                 self._file = None
-                self._make(directory)
+                self._make_file(directory)
             self._write(directory, whole_lines)
         except OSError as error:
-            self._tell(directory, error)
+            self._warn_once(directory, error)
 
-    def _tell(self, directory: str, error: OSError) -> None:
-        """Say on stderr that the journal cannot be written, once."""
-        if self._has_told:
+    def _warn_once(self, directory: str, error: OSError) -> None:
+        """Warn on stderr that the journal cannot be written, unless that was done before."""
+        if self._has_warned:
             return
-        self._has_told = True
+        self._has_warned = True
         say("warning", f"PATCHKIT_JOURNAL={directory}: cannot be written: {error}")
 
     def _overwrite(self, directory: str, at: int, line: bytes) -> bool:
+        """Overwrite a `verified` line at an offset; False if another line is there, or none."""
         try:
             with self._opened(directory, os.O_RDWR) as fd:
                 former = os.pread(fd, len(line), at)
-                same = len(former) == len(line) and former[:25] == line[:25]
-                if not same or not former.endswith(b"\n"):
+                # The first 25 bytes are the same in all these lines, up to the time.
+                is_same = len(former) == len(line) and former[:25] == line[:25]
+                if not is_same or not former.endswith(b"\n"):
                     return False
                 return os.pwrite(fd, line, at) == len(line)
         except OSError:
             return False
 
-    def _make(self, directory: str) -> None:
+    def _make_file(self, directory: str) -> None:
+        """Make the folder if it does not exist, and the file, which must not exist.
+
+        Raises:
+            OSError: That is not possible, or the folder is another user's link.
+        """
         os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
         folder = os.lstat(directory)
         if stat.S_ISLNK(folder.st_mode) and folder.st_uid not in {0, os.geteuid()}:
             raise OSError(
                 f"it is a link of another user (uid {folder.st_uid}), expected a folder"
             )
-        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS
         fd = os.open(f"{directory}/{self._name}", new, 0o600)
         self._file = _identity(fd)
         os.close(fd)
 
     @contextmanager
     def _opened(self, directory: str, mode: int) -> Iterator[int]:
+        """Open the file; OSError if it is not the one that this process has made."""
         path = f"{directory}/{self._name}"
-        fd = os.open(path, mode | _SAFELY)
+        fd = os.open(path, mode | _SAFE_FLAGS)
         try:
             if _identity(fd) != self._file:
                 raise OSError(
@@ -187,7 +201,7 @@ class Journal:
 
 
 def _absolute(directory: str) -> str | None:
-    """Return a folder's whole path; None, with a warning, where it is below one that is gone."""
+    """Return the absolute path of a folder; None, with a warning, if the current one is deleted."""
     try:
         return os.path.abspath(directory)  # noqa: PTH100
     except FileNotFoundError:
@@ -202,22 +216,23 @@ def _identity(fd: int) -> tuple[int, int]:
 
 
 def _line(entry: dict[str, Any]) -> bytes:
+    """Return an entry as a line of JSON; only its event if JSON cannot represent the rest."""
     import json  # noqa: PLC0415 - 4 ms of a start that few processes need
 
     try:
         text = json.dumps(entry, separators=(",", ":"), default=str)
-    except Exception as error:  # noqa: BLE001 - a strange object stops no process
+    except Exception as error:  # noqa: BLE001 - `str` of an object may raise anything
         essentials = {name: entry[name] for name in ("event", "time", "pid")}
         text = json.dumps({**essentials, "unwritten": type(error).__name__})
     return text.encode() + b"\n"
 
 
 def process_facts() -> dict[str, Any]:
-    """Gather who this process is: host, pids and command line.
+    """Collect what identifies this process: host, pids and command line.
 
     Returns:
-        The facts by name. `began` with the pid tells the process from an earlier one of the same
-        number, and is the same after an `exec`; `asked_by` is the process that asked Ray for it.
+        The facts by name. `began` and the pid together identify the process, also after an `exec`,
+        as another one may have the pid later; `asked_by` is the process that asked Ray for it.
     """
     return {
         "format": 1,  # which `status` reads
@@ -232,7 +247,7 @@ def process_facts() -> dict[str, Any]:
 
 
 def _began() -> int | None:
-    """Clock ticks from the start of the machine to that of this process, as /proc tells."""
+    """Return when this process began, in clock ticks since boot; None if /proc does not say."""
     try:
         with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - every start pays
             return int(file.read().rpartition(b")")[2].split()[19])
@@ -241,7 +256,7 @@ def _began() -> int | None:
 
 
 def say(level: str, text: str, threshold: str = "warning") -> None:
-    """Write one line to stderr; never raises, because talk must not stop a process.
+    """Write one line to stderr; this never raises, as a message must not stop a process.
 
     Args:
         level: One of `LEVELS`.

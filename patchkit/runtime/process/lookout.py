@@ -1,9 +1,9 @@
-"""Looks again, all the life of a process, at what is applied and at what was never for here.
+"""Checks again and again, while a process runs, whether its patches still act and are called.
 
-The `Verifier` is a thread that ends before a fork, as a child of several threads may wait for a
-lock that nobody gives back, and begins anew after it; and it ends before the interpreter does. A
-look may import a body, and a fork waits for that. Where that cannot be, as it waits for the thread
-that forks, the child imports anew what nobody goes on to import there.
+The `Verifier` is a thread. It ends before a fork, as in the child nobody would release the locks
+that it holds, and starts again after it; it also ends before the interpreter does. A look may
+import a body, and a fork waits for the end of that. If that import itself waits for the thread that
+forks, the child forgets the import and begins it again.
 """
 
 import atexit
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from patchkit.runtime.process.unpatched import UnpatchedTargets
 
 _PATIENCE = 1.0
-"""Seconds to wait for the end of a look; whoever exits goes on after that."""
+"""Seconds for which an exit waits for the end of a look."""
 
 _GLANCE = 2.0
-"""Seconds between looks at what was called since; nothing else is looked at as often."""
+"""Seconds between two glances, which only look at what was called and imported."""
 
 _PATIENCE_TO_FORK = 60.0
-"""The same for whoever forks: a look may be importing torch."""
+"""Seconds for which a fork waits for it; the look may be importing torch."""
 
 
 class Lookout:
-    """Begins to look once there is something to be seen, where the process is the session's.
+    """Checks the patches of a process from a thread, and writes what it finds to the journal.
 
     Args:
         schedule: all change groups of this process.
@@ -66,29 +66,29 @@ class Lookout:
         self.effects = Effects(schedule, states)
         self.unpatched: UnpatchedTargets | None = None
         self.last_words: list[Callable[[], None]] = []
-        """What else writes to the journal when the process ends."""
+        """Called when the process ends, to write further entries."""
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
-        """See to the process: look again at what is applied, and to the exit code."""
+        """Let the thread start from now on, and a failed patch set the exit code."""
         self._states.is_in_charge = True
         self.verifier.seconds = self._states.settings.verify
-        atexit.register(self.tell_at_end)
+        atexit.register(self.write_last_entries)
 
     def stand_down(self) -> None:
-        """Look no more."""
+        """Stop the thread and the observation of calls, and leave the exit code alone."""
         self._states.is_in_charge = False
-        atexit.unregister(self.tell_at_end)
+        atexit.unregister(self.write_last_entries)
         self.verifier.stop()
         self.effects.close()
 
     def begin(self) -> None:
-        """Begin to look, if there is anything to look at."""
+        """Start the thread if this process has patches."""
         if self.verifier.may_start and self._table.open_patches():
             self.verifier.start()
 
     def note_import(self, module: str) -> None:
-        """Observe what patches for other roles would change in a module.
+        """Observe calls of targets that patches for other roles change, for `patchkit status`.
 
         Args:
             module: The name of the module, which has been imported.
@@ -107,12 +107,12 @@ class Lookout:
         self.unpatched.watch(module)
 
     def note_role(self) -> None:
-        """A role was entered: look at what is applied, where upstream has been imported."""
+        """Start the thread once a role is entered, if upstream has been imported."""
         packages = {name.partition(".")[0] for name in self._schedule.targets}
         if not packages.isdisjoint(sys.modules):
             self.begin()
             self._note_imports()
-        self.tell_unmet(anew=False)
+        self.write_unmet(may_be_first=False)
 
     def _note_imports(self) -> None:
         for module in self._schedule.targets:
@@ -120,67 +120,65 @@ class Lookout:
                 self.note_import(module)
 
     def note_applied(self) -> None:
-        """Patches were applied; what that needs to know of versions is known now."""
+        """Observe what was applied, and start the thread; the versions are known from now on."""
         if self._states.journal.directory is not None:
             self.effects.observe()
         self.begin()
         if self._unmet is None:
-            self.tell_unmet()
+            self.write_unmet()
 
     def look_again(self) -> None:
-        """Fail what is overwritten, apply what was missed; ApplyError where one is required."""
+        """Fail overwritten patches, apply what was missed; ApplyError if a required one fails."""
         self._look_at_patches()
-        self.tell_unmet()
+        self.write_unmet()
 
     def look(self) -> None:
-        """Look again; what is found is told, and stops whoever enters a role next."""
+        """Look again from the thread: a failure is reported, and raised by the next `enter`."""
         try:
             try:
                 self.look_again()
             finally:
                 self.glance()
         except PatchkitError:
-            pass  # it has been told
-        except BaseException as error:  # noqa: BLE001 - others' code, called by nobody else
+            pass  # it has been reported
+        except BaseException as error:  # noqa: BLE001 - no caller would handle it
             self._states.say("warning", f"cannot look at what is applied: {error!r}")
         self._states.journal.verified()
 
     def glance(self, *, is_last: bool = False) -> None:
-        """Write what was called or imported since; `is_last` says that the process ends."""
+        """Write what was called and imported since the last glance; `is_last`: the process ends."""
         self.effects.look(is_last=is_last)
         self._note_imports()
         if self.unpatched is not None:
             self.unpatched.look()
 
     def after_fork(self) -> None:
-        """Begin anew to observe, in the child."""
+        """Observe calls anew in a forked child."""
         self.effects.after_fork()
         if self.unpatched is not None:
             self.unpatched.after_fork()
 
     def exit_code(self, code: Any) -> Any:
-        """Write what a child has to say at its end, and choose its exit code.
+        """Write the last entries of a child process, and choose its exit code.
 
         Args:
             code: What the child would exit with.
 
         Returns:
-            That code, or `EXIT_CODE` where the process may not end well.
+            `EXIT_CODE` where a required patch has failed, otherwise `code`.
         """
-        self.tell_at_end()
+        self.write_last_entries()
         return self._states.failure_exit.code(code)
 
-    def end_as_told(self) -> None:
-        """Leave the exit code as it is: whoever ends the process has said why."""
+    def leave_exit_code(self) -> None:
+        """Leave the exit code alone: the code that ends the process has reported the failure."""
         self._states.is_in_charge = False
 
-    # -- what the journal says beside the status of patches ----------------------------------------
-
-    def tell_armed(self, **facts: Any) -> None:
-        """Write which patches there are, for which roles, and what process this is.
+    def write_armed(self, **facts: Any) -> None:
+        """Write the first entry: the patches with their roles, and facts of this process.
 
         Args:
-            **facts: What the entry says beside that.
+            **facts: Further fields of the entry.
         """
         states = self._states.patches.items()
         roles = {name: sorted(state.row.roles) for name, state in states}
@@ -190,8 +188,8 @@ class Lookout:
             "armed", patches=list(roles), roles=roles, packs=packs, **facts
         )
 
-    def tell_others(self) -> None:
-        """Tell of other copies of patchkit that patch this process too."""
+    def report_other_copies(self) -> None:
+        """Report other copies of patchkit that patch this process too."""
         for other in others():
             self._states.journal.write("other-copy", copy=home(other))
             self._states.say(
@@ -200,30 +198,31 @@ class Lookout:
                 "act; a Replace of what the other one has changed is refused",
             )
 
-    def tell_inherited(self) -> None:
-        """Write what a forked child has from its parent into a journal of its own."""
-        self.tell_armed(forked=True)
+    def write_inherited(self) -> None:
+        """Write what a forked child has from its parent into the child's own journal."""
+        self.write_armed(forked=True)
         for role in sorted(self._states.roles):
             self._states.journal.write("role", role=str(role), inherited=True)
         for state in self._states.patches.values():
             if state.status == ARMED and not state.reason:
                 continue
-            told = [group for group in state.groups if group.applied_to and group.facts]
-            applied = told if state.status == APPLIED else ()
-            # What was told of each group, as it is now; once at least, without facts.
-            for facts in [
-                group.facts | {"layers": layers_of(group)} for group in applied
-            ] or [{}]:
-                self._states.tell(state, inherited=True, **facts)
+            # An entry for each applied group, with the layers as they are now.
+            facts_of_groups = [
+                group.facts | {"layers": layers_of(group)}
+                for group in state.groups
+                if state.status == APPLIED and group.applied_to and group.facts
+            ]
+            for facts in facts_of_groups or [{}]:
+                self._states.report(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
 
-    def tell_kept(self, name: str, holders: Sequence[str]) -> None:
-        """Tell that code of a patch goes on acting in a process that it is not for.
+    def report_kept(self, name: str, holders: Sequence[str]) -> None:
+        """Report a patch whose code still runs in a forked process of another role.
 
         Args:
             name: the name of the patch.
-            holders: what holds what it has made, in words.
+            holders: in words, the objects that still refer to its code.
         """
         self._states.journal.write("kept", name=name, holders=list(holders))
         shown = ", ".join(holders)
@@ -232,50 +231,46 @@ class Lookout:
             f"{name} is not for this forked process, which still runs its code through {shown}",
         )
 
-    def tell_unmet(self, *, anew: bool = True, versions: bool = True) -> None:
-        """Write which patches that wait are not for here.
+    def write_unmet(self, *, may_be_first: bool = True, versions: bool = True) -> None:
+        """Write the patches that wait though they do not apply here, such as for another version.
 
         Args:
-            anew: Whether to do so also if nobody has asked yet.
-            versions: Whether to ask for versions, too.
+            may_be_first: Whether to do so also if nothing was found out yet, as at the start.
+            versions: Whether to read versions, which costs time in the beginning.
         """
-        if self._unmet is None and not anew:
+        if self._unmet is None and not may_be_first:
             return
         unmet = self._table.unmet_here(versions=versions)
         if unmet != (self._unmet or {}):
             self._states.journal.write("unmet", reasons=unmet)
         self._unmet = unmet
 
-    def tell_at_end(self) -> None:
-        """Write what was called, and which patches were never for here.
+    def write_last_entries(self) -> None:
+        """Write the last entries: what was called, and which patches do not apply here.
 
-        Arming has not asked for which, as that costs a start. Now versions cost nothing more, or
-        what a row would change is not installed, which costs little to see, or nobody asks.
+        Versions are read only if the modules for that are loaded; a missing package shows at once.
         """
         if self._states.journal.directory is None:
             return
-        with suppress(Exception):  # the process ends as it would without
+        with suppress(Exception):  # the process ends as it would without patchkit
             self.glance(is_last=True)
-            for tell in self.last_words:
-                tell()
+            for write in self.last_words:
+                write()
             tops = {name.partition(".")[0] for name in self._schedule.targets}
-            is_cheap = {
-                "importlib.metadata",
-                "packaging.requirements",
-            } <= sys.modules.keys()
+            needed = {"importlib.metadata", "packaging.requirements"}
+            is_cheap = needed <= sys.modules.keys()
             if is_cheap or any(PathFinder.find_spec(top) is None for top in tops):
-                self.tell_unmet(versions=is_cheap)
+                self.write_unmet(versions=is_cheap)
 
 
 class Verifier:
-    """A thread, once it is started, that looks at what is applied from time to time.
+    """A thread that calls `look` from time to time, and `glance` more often.
 
     Args:
-        look: Looks at everything.
+        look: Checks everything.
         seconds: The time between two of its calls; 0 for no thread at all.
-        waits_for_me: Says of a thread, by its identifier, whether it waits for the calling one, or
-            is that.
-        glance: Looks at what costs little; it is called at least every two seconds.
+        waits_for_me: Whether the thread of an identifier waits for the calling one, or is that.
+        glance: Checks what costs little; it is called at least every two seconds.
     """
 
     def __init__(
@@ -290,27 +285,28 @@ class Verifier:
         self._glance = glance
         self._waits_for_me = waits_for_me
         self._wanted = False
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
+        """Set the state of a process that has no such thread."""
         self._end = threading.Event()
         # Reentrant: a signal handler or finalizer that runs within may import a target.
         self._guard = threading.RLock()
         self._thread: threading.Thread | None = None
         self._ending: list[threading.Thread] = []
-        self._forking = 0
+        self._forking = 0  # how many threads fork now
 
     @property
     def may_start(self) -> bool:
-        """Whether it is to look at all, and does not do so yet.
+        """Whether the thread is to run, and does not run yet.
 
-        Before Python 3.12, a thread that is started while the interpreter ends never begins, and
-        who starts it waits for that.
+        While the interpreter ends, no thread may be started: before Python 3.12 it never begins,
+        and `Thread.start` waits for that.
         """
         return self.seconds != 0 and self._thread is None and not sys.is_finalizing()
 
     def start(self) -> None:
-        """Begin to look, unless it does already; the first look is a while away."""
+        """Start the thread unless it runs; the first look comes after `seconds`."""
         if not self.may_start:
             return
         with self._guard:
@@ -321,44 +317,46 @@ class Verifier:
                 name="patchkit-verify",
                 daemon=True,
             )
-            # Else the last fork starts it, or somebody has within.
+            # While a thread forks, `after_fork` starts it. Asked again: a signal handler may have.
             if self.may_start and not self._forking:
                 self._thread = thread
                 try:
                     thread.start()
-                except RuntimeError:  # none is to be had: nobody looks
+                except RuntimeError:  # the system allows no more threads
                     self._thread = None
                     return
                 atexit.unregister(self.stop)
                 atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End it; it begins no more."""
+        """End the thread for good."""
         self.seconds = 0
         self._halt(_PATIENCE)
 
     def before_fork(self) -> None:
-        """Leave one thread less, until no thread forks any more."""
+        """End the thread until no thread forks any more."""
         with self._guard:
             self._forking += 1
         self._halt(_PATIENCE_TO_FORK)
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on, in both processes.
+        """Start the thread again, in the parent and in the child.
 
         Args:
-            in_child: Whether this is the child, which has no thread, and a lock of its own.
+            in_child: Whether this is the child, which has no such thread, and needs a new lock.
         """
         if in_child:
             forget_imports({thread.ident for thread in self._ending})
-            self._begin()
+            self._reset()
         else:
-            with self._guard:  # the session may be younger than the fork
+            # Not below 0: the session may have been made during the fork.
+            with self._guard:
                 self._forking = max(0, self._forking - 1)
         if self._wanted:
             self.start()
 
     def _halt(self, patience: float) -> None:
+        """Have the thread end, and wait for that, and for threads that have not ended before."""
         with self._guard:
             end = self._end
             self._end = threading.Event()
@@ -367,13 +365,13 @@ class Verifier:
             self._thread = None
         end.set()
         for thread in list(self._ending):
-            if thread is not threading.current_thread() and self._ends(
-                thread, patience
-            ):
-                with suppress(ValueError):  # another thread that forks has seen it too
+            is_own = thread is threading.current_thread()
+            if not is_own and self._ends(thread, patience):
+                with suppress(ValueError):  # another thread that forks has removed it
                     self._ending.remove(thread)
 
     def _ends(self, thread: threading.Thread, patience: float) -> bool:
+        """Wait for the end of a thread; False if it takes too long, or would be a deadlock."""
         end = time.monotonic() + patience
         while time.monotonic() < end and not self._waits_for_me(thread.ident or 0):
             thread.join(0.05)
@@ -383,9 +381,10 @@ class Verifier:
         return False
 
     def _run(self, end: threading.Event, seconds: float) -> None:
+        """Glance, and look every so many seconds, until `end` is set."""
         due = time.monotonic() + seconds
         while not end.wait(min(seconds, _GLANCE)):
-            with suppress(Exception):  # it is told when everything is looked at
+            with suppress(Exception):  # the next look reports it
                 self._glance()
             if time.monotonic() >= due:
                 self._look()
@@ -393,7 +392,7 @@ class Verifier:
 
 
 def _await_end(thread: int | None) -> None:
-    """Wait until the system has forgotten a thread: Python counts those when it forks."""
+    """Wait until the system has removed a thread: Python warns of a fork if there are several."""
     for _ in range(100):
         if not os.path.exists(f"/proc/self/task/{thread}"):  # noqa: PTH110 - in every fork
             return

@@ -1,7 +1,7 @@
-"""Makes one change group: loads the body, asks it what is wanted, and makes the changes.
+"""Makes the changes of one group: loads the body, asks its `when` functions, and changes upstream.
 
-Changes are made all or none: each is resolved before the first one is made, and an error on the way
-takes back what was made.
+Either all changes are made or none: all are resolved before the first one is made, and an error on
+the way undoes those that were made.
 """
 
 import importlib
@@ -22,12 +22,7 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import ApplyError
-from patchkit.runtime.changes.context import (
-    Context,
-    Prepared,
-    PreparedLayers,
-    unwind,
-)
+from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers, unwind
 from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
@@ -59,22 +54,22 @@ _MODULES = {
     "BeforeImport": "modules",
     "AfterImport": "modules",
 }
-"""A kind's module is imported with its first change: some of them need half of the library."""
+"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
-    """The body says that its patch is not for here, and why."""
+    """The `when` of a patch says that it is not for this process; the argument is the reason."""
 
 
 class Maker(Record, eq=False):
-    """Makes change groups, one at a time in each thread.
+    """Makes the changes of groups.
 
     Args:
         sites: the changed attributes of this process.
         states: the statuses of patches.
         table: says which groups and changes are for this process.
-        executions: says which modules have executed, and which are whole.
-        turns: who waits for whose turn at a group.
+        executions: numbers the executions of modules, and says which are whole.
+        turns: lets one thread at a time work on a group.
         loaded: by body, its file and the checksum that it had when it was loaded.
     """
 
@@ -88,57 +83,57 @@ class Maker(Record, eq=False):
     def make(
         self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None
     ) -> bool:
-        """Make changes of a group, at which it is this thread's turn.
+        """Make changes of a group; this thread has its turn at the group.
 
         Args:
             group: the change group.
-            changes: those that are for the versions here, with their places in the row.
-            module: its module; None before that executes.
+            changes: those that are for the versions here, with their indices in the row.
+            module: the group's module; None before that executes.
 
         Returns:
-            Whether anything was made.
+            Whether a change was made; False also if the body is not imported as a whole yet.
 
         Raises:
-            NotWanted: the body says that the whole patch is not for here.
-            ApplyError: the module has executed before what was to come first.
+            NotWanted: `when` says that the patch, or each of its changes, is not for this process.
+            ApplyError: a BeforeImport is too late, as the module has executed.
         """
-        if group.moment != SERVING and not self._has_no_half_body(group):
-            return False  # where somebody else imports the body, its end makes the group due again
+        if group.moment != SERVING and not self._is_body_whole(group):
+            return False  # the end of that import of the body makes the group due again
         if group.moment == BEFORE and module is not None:
             name = group.module
             raise ApplyError(f"{name} was imported before patchkit could run before it")
-        if group.applied_to is not None:
-            group.made.take_back()  # what the module's last execution left of it
+        if group.applied_to is not None:  # to an earlier execution of the module
+            group.made.take_back()
             self.sites.forget(group.module)
         body = self._load(group)
-        if body is None or not self._has_no_half_body(group):
-            return False  # the body itself asks for the module that it provides
+        if body is None or not self._is_body_whole(group):
+            return False  # the body waits, or imports the module that it provides
         if self.table.of_group(group).answer != YES:
-            return False  # another thread has taken the patch back meanwhile
+            return False  # another thread has undone the patch meanwhile
         reason = reason_to_skip(group.patch.row.patch, body)
         if reason is not None:
             raise NotWanted(reason)
         chosen: list[Placed] = []
-        left_out: list[tuple[Change, str]] = []
+        skipped: list[tuple[Change, str]] = []
         for index, change in changes:
             reason = reason_to_skip(change, body)
             if reason is None:
                 chosen.append((index, change))
             else:
-                left_out.append((change, reason))
+                skipped.append((change, reason))
         group.made = Transaction(group.patch.name, group.rank)
         apply_changes(group.made, chosen, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
-        if left_out:
-            self._leave_out(group, left_out, is_all=not chosen)
+        if skipped:
+            self._report_skipped(group, skipped, is_all=not chosen)
         return bool(chosen)
 
-    def _leave_out(
-        self, group: ChangeGroup, left_out: list[tuple[Change, str]], *, is_all: bool
+    def _report_skipped(
+        self, group: ChangeGroup, skipped: list[tuple[Change, str]], *, is_all: bool
     ) -> None:
-        """Tell which changes the body leaves out; NotWanted where none of the patch is left."""
+        """Report the changes that their `when` skips; NotWanted if the patch has no others."""
         name = group.patch.name
-        for change, reason in left_out:
+        for change, reason in skipped:
             target = str(change.place)
             self.states.journal.write(
                 "left-out", name=name, target=target, reason=reason
@@ -147,20 +142,20 @@ class Maker(Record, eq=False):
                 "info", f"{name}: {change.kind} of {target} left out: {reason}"
             )
         if is_all and not self._has_more(group):
-            _, first_reason = left_out[0]
+            _, first_reason = skipped[0]
             raise NotWanted(f"no change applies here: {first_reason}")
 
     def _has_more(self, group: ChangeGroup) -> bool:
-        """Whether a change of the group's patch is made, or may yet be."""
+        """Whether the patch has another change that is made, or may yet be."""
         patch = group.patch
         if self.table.has_changes_left(patch, lambda each: each.applied_to is not None):
             return True
         return any(each.made.undos for each in patch.groups)
 
     def _load(self, group: ChangeGroup) -> ModuleType | None:
-        """Load the body; None where it needs a module that is being imported, and waits for it."""
+        """Load the body; None if it needs a module that is being imported, and now waits for it."""
         group.loads = True
-        self.turns.tell()
+        self.turns.wake()  # threads that wait for this one may give up while it loads
         try:
             return self._import(group)
         except (ImportError, AttributeError) as error:
@@ -177,7 +172,7 @@ class Maker(Record, eq=False):
             group.loads = False
 
     def _import(self, group: ChangeGroup) -> ModuleType:
-        """Import the body, anew where the module that it builds on has executed anew."""
+        """Import the body, or reload it if the module that it changes has executed again."""
         name = group.patch.body
         present = sys.modules.get(name)
         if (
@@ -195,14 +190,15 @@ class Maker(Record, eq=False):
             group.body = self.loaded[name]
         return body
 
-    def _has_no_half_body(self, group: ChangeGroup) -> bool:
+    def _is_body_whole(self, group: ChangeGroup) -> bool:
+        """Whether the body is imported as a whole, or not at all."""
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
 
 
 def _file_of(body: ModuleType) -> tuple[str, str] | None:
-    """Return the file of a body, and its checksum; None where there is none that can be read."""
-    from binascii import crc32  # noqa: PLC0415 - only who writes a journal needs it
+    """Return the file of a body, and its checksum; None if it has no file that can be read."""
+    from binascii import crc32  # noqa: PLC0415 - only a process with a journal needs it
 
     file = getattr(body, "__file__", None) or ""
     try:
@@ -223,11 +219,11 @@ def apply_changes(
     body: ModuleType,
     sites: Sites,
 ) -> None:
-    """Make changes, or none of them where one cannot be made.
+    """Make all of some changes; if one cannot be made, undo the others and raise its error.
 
     Args:
-        made: takes up what was made.
-        changes: the changes with their places in the row.
+        made: records the changes and their undos.
+        changes: the changes with their indices in the row.
         module: the module that they change; None before it executes.
         body: the body.
         sites: the changed attributes of this process.
@@ -241,28 +237,28 @@ def apply_changes(
 
 
 def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
-    """Cut changes where one lies in what an earlier one puts in place, or replaces what it edits.
+    """Divide changes so that each is resolved after those that decide what its target is.
 
-    Wrapping a method of a class that the same row replaces means the class that is there then.
+    With `Replace("m:C")` and `Wrap("m:C.f")` in one row, the method of the new class is wrapped.
 
     Args:
-        changes: the changes in declared order, with their places in the row.
+        changes: the changes in declared order, with their indices in the row.
 
     Returns:
-        The parts, each to be resolved once those before it are made.
+        The waves, each to be resolved after those before it are made.
     """
     wave: list[Placed] = []
     waves = [wave]
     for index, change in changes:
-        if any(_hang_together(change, earlier) for _, earlier in wave):
+        if any(_needs_own_wave(change, earlier) for _, earlier in wave):
             wave = []
             waves.append(wave)
         wave.append((index, change))
     return waves
 
 
-def _hang_together(change: Change, earlier: Change) -> bool:
-    """Whether one lies in what the other puts in place, or one replaces what the other edits."""
+def _needs_own_wave(change: Change, earlier: Change) -> bool:
+    """Whether a target lies in what the other change puts there, or one replaces what one edits."""
     kinds = {change.kind, earlier.kind}
     if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True
@@ -270,6 +266,7 @@ def _hang_together(change: Change, earlier: Change) -> bool:
 
 
 def _is_inside(change: Change, other: Change) -> bool:
+    """Whether a target lies in what a Replace or Add puts there, as `m:C.f` does in `m:C`."""
     if other.kind not in {"Replace", "Add"} or not change.inside_module:
         return False
     outer = other.place
@@ -284,13 +281,13 @@ def prepare(change: Change, context: Context) -> Prepared:
 
     Args:
         change: the change.
-        context: where it works.
+        context: its module, body and rank.
 
     Returns:
-        What makes the change, and can take back what it has made.
+        An object whose `apply` makes the change, and whose `undo` undoes it.
 
     Raises:
-        TargetError: a target or an object is not there, or the change is refused.
+        TargetError: the target or the object does not exist, or the change is refused.
     """
     kind = importlib.import_module(
         f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}"
@@ -299,14 +296,14 @@ def prepare(change: Change, context: Context) -> Prepared:
 
 
 class _ReadyChange(NamedTuple):
-    """A change that only has to be made.
+    """A change whose target is resolved, and that can be made.
 
     Args:
         change: the change.
         target: its target.
-        target_name: the same, in words.
-        prepared: what makes it.
-        sites: the attributes that hold another object then.
+        target_name: the target as text.
+        prepared: what `prepare` returned for it.
+        sites: the attributes that it will set.
     """
 
     change: Change
@@ -323,7 +320,7 @@ def _apply_wave(
     body: ModuleType,
     sites: Sites,
 ) -> None:
-    """Resolve all changes of a wave, then make them, then note the way to each target."""
+    """Resolve all changes of a wave, then make them, then record the route to each target."""
     ready: list[_ReadyChange] = []
     for index, change in wave:
         context = Context(module, body, sites, made.patch, (made.rank, index))
@@ -340,7 +337,7 @@ def _apply_wave(
             refuse_to_discard(each.target_name, prepared, sites, made.patch)
     rebuild = _rebuild_after(ready, sites)
     if rebuild is not None:
-        # First: it runs once the changes are taken back.
+        # Undos run last to first: classes are rebuilt after the changes are undone.
         made.undos.append(rebuild.undo)
     for each in ready:
         _apply_change(made, each)
@@ -360,16 +357,17 @@ def _apply_wave(
 
 
 def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
-    """Whether others may have changed something in what a change replaces; all else acts around."""
+    """Whether a change is a Replace of something that others may have changed in part."""
     if not isinstance(ready.change, Replace):
         return False
     if any(type(site.original) is not FunctionType for site in ready.sites):
         return True
+    # Of a function, only another copy of patchkit or an Edit can have changed a part.
     return bool(others()) or sites.has_noted("CodeSites")
 
 
 def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | None":
-    """Prepare what follows these changes: built classes are built anew; None for nothing."""
+    """Prepare to rebuild the dataclasses and models that changes affect; None if there are none."""
     changed: list[type] = []
     members: list[Site] = []
     for each in ready:
@@ -387,8 +385,9 @@ def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | No
 
 
 def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
+    """Make a change, and record its undo, target and sites."""
     undo = ready.prepared.undo
-    made.undos.append(undo)  # first: what is torn off in the middle is taken back too
+    made.undos.append(undo)  # first, so that a change that fails halfway is undone, too
     if isinstance(ready.change, AfterImport):
         made.calls.append(undo)
     ready.prepared.apply()

@@ -1,7 +1,8 @@
-"""Observes whether code has run: the interpreter tells, no code is changed, no call costs more.
+"""Observes whether code has run, without changing the code or slowing down its calls.
 
-Since Python 3.12 `sys.monitoring` tells of a first call, and is switched off for that code then.
-Before, the interpreter itself counts the first calls of code, to know what is worth optimising.
+Since Python 3.12, `sys.monitoring` reports the first call of a code object, and is then disabled
+for it. Before, this reads the counter that the interpreter keeps in each code object until the code
+is *hot*, which means worth optimising.
 """
 
 import sys
@@ -14,14 +15,14 @@ from typing import Any
 
 _NAME = "patchkit"
 _TOOLS = (4, 3)
-"""Those that Python has no purpose for."""
+"""The tool ids that Python reserves for no purpose."""
 
 
 def observer() -> "Counted":
-    """Make what this Python can observe with.
+    """Make an observer for this version of Python.
 
     Returns:
-        An observer by `sys.monitoring`, or before Python 3.12 by the interpreter's own count.
+        One that uses `sys.monitoring`, or before Python 3.12 the interpreter's own counter.
     """
     if hasattr(sys, "monitoring"):
         return Monitored()
@@ -29,69 +30,70 @@ def observer() -> "Counted":
 
 
 class Counted:
-    """Reads the count that the interpreter keeps, which ends where code counts as hot."""
+    """Reads the interpreter's counter of calls, which stops once the code is hot."""
 
     def __init__(self) -> None:
-        # By identity, as equal code is another's; each as often as it is to be forgotten.
+        # By `id`, as code of another function may be equal; as often in the list as it is watched.
         self._codes: dict[int, list[CodeType]] = {}
-        self._first: dict[int, int] = {}
+        self._first: dict[int, int] = {}  # by `id`, the count when observation began
 
     def watch(self, codes: Iterable[CodeType]) -> None:
-        """Observe some code, until it is forgotten as often.
+        """Observe code objects; each until `forget` was called for it as often as `watch`.
 
         Args:
-            codes: The code; what is not observed yet is from now on.
+            codes: The code objects.
         """
         for code in codes:
             watched = self._codes.setdefault(id(code), [])
             if not watched:
-                self._begin(code)
+                self._start(code)
             watched.append(code)
 
     def forget(self, codes: Iterable[CodeType]) -> None:
-        """Take back that some code is observed.
+        """Undo one `watch` of each code object; the last one ends its observation.
 
         Args:
-            codes: The code.
+            codes: The code objects.
         """
         for code in codes:
             watched = self._codes.get(id(code), [code])
             watched.pop()
             if not watched:
                 self._codes.pop(id(code), None)
-                self._leave(code)
+                self._stop(code)
 
     def has_run(self, code: CodeType) -> bool | None:
-        """Say whether code has run since it is observed.
+        """Return whether code has run since its observation began.
 
         Args:
-            code: The code.
+            code: The code object.
 
         Returns:
-            None where that cannot be observed, as it was hot before.
+            None if that cannot be observed, as the code was hot before.
         """
         first = self._first.get(id(code))
         if first is None:
             return None
-        count, _ = self._count(code)
+        count, _ = self._read_count(code)
         return count != first
 
     def close(self) -> None:
-        """Observe nothing more."""
+        """End the observation of all code."""
         for watched in list(self._codes.values()):
             self.forget(list(watched))
 
-    def _begin(self, code: CodeType) -> None:
-        count, end = self._count(code)
+    def _start(self, code: CodeType) -> None:
+        """Begin to observe code, unless it is hot already."""
+        count, end = self._read_count(code)
         if count != end:
             self._first[id(code)] = count
 
-    def _leave(self, code: CodeType) -> None:
+    def _stop(self, code: CodeType) -> None:
         self._first.pop(id(code), None)
 
-    def _count(self, code: CodeType) -> tuple[int, int]:
-        """How often it has run, and where the count ends; the same where nobody counts."""
-        counter = _counter()
+    def _read_count(self, code: CodeType) -> tuple[int, int]:
+        """Return a code's counter and the value at which it stops; both 0 without a counter."""
+        counter = _find_counter()
         if counter is None:
             return 0, 0
         number, offset, end = counter
@@ -99,27 +101,27 @@ class Counted:
 
 
 class Monitored(Counted):
-    """Has `sys.monitoring` tell instead; where others have all tools, nothing can be observed."""
+    """Uses `sys.monitoring`; if other tools have taken all ids, nothing can be observed."""
 
     def __init__(self) -> None:
         super().__init__()
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         self._tool: int | None = None
-        self._ran: dict[int, bool] = {}
+        self._ran: dict[int, bool] = {}  # by `id` of the code
 
     def has_run(self, code: CodeType) -> bool | None:
-        """Say whether code has run since it is observed.
+        """Return whether code has run since its observation began.
 
         Args:
-            code: The code.
+            code: The code object.
 
         Returns:
-            None where that cannot be observed.
+            None if that cannot be observed.
         """
         return self._ran.get(id(code))
 
     def close(self) -> None:
-        """Observe nothing more, and give the tool back."""
+        """End the observation of all code, and free the tool id."""
         super().close()
         if self._has_tool():
             self._monitoring.register_callback(
@@ -128,7 +130,8 @@ class Monitored(Counted):
             self._monitoring.free_tool_id(self._tool)
             self._tool = None
 
-    def _begin(self, code: CodeType) -> None:
+    def _start(self, code: CodeType) -> None:
+        """Have the next call of code reported."""
         if self._tool is None:
             self._tool = self._free_tool()
         if self._has_tool():
@@ -137,53 +140,59 @@ class Monitored(Counted):
                 self._tool, code, self._monitoring.events.PY_START
             )
 
-    def _leave(self, code: CodeType) -> None:
+    def _stop(self, code: CodeType) -> None:
         if self._ran.pop(id(code), None) is not None and self._has_tool():
             self._monitoring.set_local_events(self._tool, code, 0)
 
     def _has_tool(self) -> bool:
-        """Whether the tool is still ours; if somebody has freed it, nothing is known any more."""
+        """Whether the tool id is still ours; if it was freed, all that was observed is dropped."""
         if self._tool is not None and self._monitoring.get_tool(self._tool) != _NAME:
             self._tool = None
             self._ran.clear()
         return self._tool is not None
 
     def _free_tool(self) -> int | None:
+        """Take a free tool id, with a callback for calls; None if there is none."""
         monitoring = self._monitoring
         for tool in _TOOLS:
-            with suppress(ValueError):  # it is somebody's
+            with suppress(ValueError):  # another tool has this id
                 monitoring.use_tool_id(tool, _NAME)
                 monitoring.register_callback(
-                    tool, monitoring.events.PY_START, self._started
+                    tool, monitoring.events.PY_START, self._on_start
                 )
                 return tool
         return None
 
-    def _started(self, code: CodeType, _: int) -> object:
+    def _on_start(self, code: CodeType, _: int) -> object:
+        """Record a call, and ask to be told of no further call of this code."""
         if id(code) in self._ran:
             self._ran[id(code)] = True
         return self._monitoring.DISABLE
 
 
 @cache
-def _counter() -> tuple[Any, int, int] | None:
-    """Find the one number in a code object that grows by one with each of its first calls.
+def _find_counter() -> tuple[Any, int, int] | None:
+    """Find the counter in code objects: the only 16 bits that grow by one with each of some calls.
+
+    Where it lies differs between releases of Python, so a function is called and its memory read.
 
     Returns:
-        Its type, its offset in bytes, and the last that it counts to; None where there is none.
+        The type of the counter, its offset in bytes, and the value at which it stops; None if there
+        is no such counter.
     """
     try:
-        # Not `ctypes`: an import hook of somebody's that rewrites modules may not get through it.
+        # Not `ctypes`, with which some import hooks that rewrite modules fail.
         from _ctypes import _SimpleCData, sizeof  # noqa: PLC0415 - only where patches apply
     except ImportError:
         return None
     if sys.implementation.name != "cpython":
         return None
-    number: Any = type("c_int16", (_SimpleCData,), {"_type_": "h"})
+    number: Any = type("c_int16", (_SimpleCData,), {"_type_": "h"})  # as in `ctypes`
 
     def probe() -> None:
         pass
 
+    # A copy, as the counter of the original may have been used.
     probe.__code__ = code = probe.__code__.replace()
     states = []
     offsets = range(0, type(code).__basicsize__, sizeof(number))
@@ -192,21 +201,22 @@ def _counter() -> tuple[Any, int, int] | None:
             [number.from_address(id(code) + offset).value for offset in offsets]
         )
         probe()
-    grown = [
+    growing = [
         offset
         for offset, values in zip(offsets, zip(*states, strict=True), strict=True)
         if all(later - earlier == 1 for earlier, later in pairwise(values))
     ]
-    if len(grown) != 1:
+    if len(growing) != 1:
         return None
+    counter_offset = growing[0]
     for _ in range(_HOT):
         probe()
-    end = number.from_address(id(code) + grown[0]).value
+    end = number.from_address(id(code) + counter_offset).value
     probe()
-    if number.from_address(id(code) + grown[0]).value != end:
-        return None
-    return number, grown[0], end
+    if number.from_address(id(code) + counter_offset).value != end:
+        return None  # it goes on counting
+    return number, counter_offset, end
 
 
 _HOT = 2000
-"""More calls than any interpreter counts: 8 in Python 3.11, 1,024 in 3.10."""
+"""More calls than any interpreter counts; Python 3.11 counts 8, and 3.10 counts 1,024."""

@@ -1,8 +1,8 @@
-"""The same patches in every process of an engine, or none starts.
+"""Stops an engine whose processes have different patches.
 
-The main process writes what it selects for each role into the engine's configuration. vLLM hashes
-that part of the configuration for its compile cache, and hands it to every engine core and worker;
-each compares it with its own before it does anything else.
+The main process writes the patches that it selects for each role into the engine's configuration.
+vLLM hashes that part of the configuration for its compile cache, and passes it to every engine core
+and worker. Each of them compares it with its own patches before it does anything else.
 """
 
 import os
@@ -21,22 +21,22 @@ from patchkit.runtime.process.patch_state import PatchState, PatchStates
 PatchSet = Mapping[str, "PatchDigest"]
 
 KEY = "patchkit"
-"""Where in `VllmConfig.additional_config` the patch sets are, beside patchkit's version."""
+"""The key in `VllmConfig.additional_config` for the patch sets and patchkit's version."""
 
 _VERSION = "version"
 
-_NO_CODE = {"changes", "requires", "roles", "why", "upstream", "sunset"}
-"""Fields of a row that count as changes, as a choice of rows, or not at all."""
+_FIELDS_LEFT_OUT = {"changes", "requires", "roles", "why", "upstream", "sunset"}
+"""Fields that `fingerprint` hashes apart (changes), or that do not change what a row does."""
 
 
 class PatchDigest(Record):
-    """What two processes compare of one patch.
+    """What processes compare for one patch.
 
     Args:
-        at: Its position among the patches of the role, which apply in this order.
+        at: Its position among the patches of the role, in the order in which they apply.
         code: The hash of the row, its body and its data files.
-        pack: The hash of every module of its pack, which bodies may import.
-        is_open: Whether nobody has asked the row's `when` in this process.
+        pack: The hash of all modules of its pack, which bodies may import.
+        is_open: Whether the row's `when` was not called yet in this process, and may skip it.
     """
 
     at: int
@@ -52,7 +52,7 @@ def patch_set(
 
     Args:
         states: The patches of this process, in the order in which they apply.
-        table: Decides which of them are selected.
+        table: Decides which of them apply here.
         role: The role.
 
     Returns:
@@ -83,7 +83,7 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     Args:
         config: The engine's `VllmConfig`.
         states: The patches of this process, with their journal.
-        table: Decides which of them are selected.
+        table: Decides which of them apply here.
     """
     extra = getattr(config, "additional_config", None)
     if extra is None and hasattr(config, "additional_config"):
@@ -95,10 +95,7 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     sets = {role: patch_set(patches, table, role) for role in Role}
     stamped: dict[str, Any] = {_VERSION: _version()}
     for role, digests in sets.items():
-        fields_by_name = {}
-        for name, patch in digests.items():
-            fields_by_name[name] = dict(vars(patch))
-        stamped[str(role)] = fields_by_name
+        stamped[str(role)] = {name: dict(vars(each)) for name, each in digests.items()}
     extra[KEY] = stamped
     of_main = sets[Role.MAIN]
     states.journal.write("digest", role=str(Role.MAIN), digest=digest(of_main))
@@ -113,15 +110,15 @@ def agree(
         role: The role that this process enters.
         config: The engine's `VllmConfig`, which the main process has stamped.
         states: The patches of this process, with their journal.
-        table: Decides which of them are selected.
+        table: Decides which of them apply here.
 
     Raises:
-        AgreementError: They differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
+        AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
     """
     ours = patch_set(states.patches.values(), table, role)
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
-        theirs = _stamped(config, role)
+        theirs = _read_stamp(config, role)
         _refuse_differences(role, theirs, ours)
     except AgreementError as error:
         reason = str(error)
@@ -132,19 +129,20 @@ def agree(
 
 
 def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> None:
+    """Raise AgreementError if the main process has other patches for a role than this one."""
     if theirs is None:
         return  # the main process has no patchkit, and stamps nothing
     differences = list(_differences(theirs, ours))
     if differences:
         raise AgreementError(
-            f"the {role} process {_process()} has other patches "
+            f"the {role} process {_process_name()} has other patches "
             f"than the engine: {'; '.join(differences)}. The main process selects "
-            f"{_show(theirs)} for {role}; here it is {_show(ours)}. Install the same packs and "
+            f"{_listed(theirs)} for {role}; here it is {_listed(ours)}. Install the same packs and "
             "versions on every node, and set the same PATCHKIT_* variables."
         )
 
 
-def _process() -> str:
+def _process_name() -> str:
     pid = os.getpid()
     node = os.uname().nodename
     return f"{pid} on node {node}"
@@ -157,7 +155,7 @@ def digest(patches: PatchSet) -> str:
         patches: The digests of its patches, by their names.
 
     Returns:
-        The hash; equal ones mean equal patch sets, in one order, by one patchkit.
+        The hash; two are equal if the patches, their order and patchkit's version are.
     """
     lines = [_version()]
     for name in _in_order(patches):
@@ -167,16 +165,16 @@ def digest(patches: PatchSet) -> str:
 
 
 def fingerprint(row: Row) -> str:
-    """Hash what a row does.
+    """Hash all that decides what a row does.
 
     Args:
         row: The row.
 
     Returns:
-        The hash of what it declares, of its body, and of its data files.
+        The hash of its declaration, its body and its data files.
     """
     fields = dict(vars(row.patch))
-    for name in _NO_CODE:
+    for name in _FIELDS_LEFT_OUT:
         fields.pop(name, None)
     changes = [_declared(change) for change in row.patch.changes]
     declared = "\n".join([canonical(fields), *changes])
@@ -186,20 +184,19 @@ def fingerprint(row: Row) -> str:
 
 
 def _data_file(pack: str, name: str) -> bytes:
-    contents = []
-    for folder in _folders(pack):
-        path = f"{folder}/{name}"
-        contents.append(_bytes(path))
-    return b"".join(contents)
+    """Return the content of a pack's file, from each folder of the pack that has it."""
+    return b"".join(_bytes(f"{folder}/{name}") for folder in _folders(pack))
 
 
 def _version() -> str:
-    return str(sys.modules["patchkit"].__version__)  # the package is a layer above
+    # Not imported: layers import downwards.
+    return str(sys.modules["patchkit"].__version__)
 
 
 def _declared(change: Change) -> str:
+    """Return a change as canonical text; the order in `requires` and `rebind` does not matter."""
     fields = dict(vars(change))
-    for name in ("requires", "rebind"):  # the order of these collections says nothing
+    for name in ("requires", "rebind"):
         value = fields[name]
         if not isinstance(value, bool):
             fields[name] = frozenset(value)
@@ -210,8 +207,12 @@ def _in_order(patches: PatchSet) -> list[str]:
     return sorted(patches, key=lambda name: patches[name].at)
 
 
-def _stamped(config: Any, role: Role) -> PatchSet | None:
-    """Read the patch set for a role back; None if no patchkit wrote one."""
+def _read_stamp(config: Any, role: Role) -> PatchSet | None:
+    """Return the patch set that `stamp` wrote for a role; None if there is none.
+
+    Raises:
+        AgreementError: Another version of patchkit wrote it.
+    """
     extra = getattr(config, "additional_config", None)
     if not isinstance(extra, dict):
         return None
@@ -223,33 +224,26 @@ def _stamped(config: Any, role: Role) -> PatchSet | None:
     if version != own_version:
         theirs = version or "an earlier one"
         raise AgreementError(
-            f"the {role} process {_process()} runs patchkit "
+            f"the {role} process {_process_name()} runs patchkit "
             f"{own_version}, and the main process {theirs}. Install the same "
             "patchkit on every node."
         )
     patches = sets.get(str(role), {})
-    digests = {}
-    for name, fields in patches.items():
-        digests[name] = PatchDigest(**fields)
-    return digests
+    return {name: PatchDigest(**fields) for name, fields in patches.items()}
 
 
 def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
-    for name in _decided_only_in(theirs, ours):
+    """Yield how two patch sets differ: in their patches, the code of these, and their order."""
+    for name in _only_in(theirs, ours):
         yield f"{name} only in the main process"
-    for name in _decided_only_in(ours, theirs):
+    for name in _only_in(ours, theirs):
         yield f"{name} only here"
     common = [name for name in _in_order(theirs) if name in ours]
-    other_code = []
-    other_pack = []
-    for name in common:
-        if theirs[name].code != ours[name].code:
-            other_code.append(name)
-        if theirs[name].pack != ours[name].pack:
-            other_pack.append(name)
+    other_code = [name for name in common if theirs[name].code != ours[name].code]
+    other_pack = [name for name in common if theirs[name].pack != ours[name].pack]
     for name in other_code:
         yield f"{name} has other code here"
-    if not other_code:
+    if not other_code:  # else that explains why the packs differ
         for name in other_pack:
             yield f"{name} has another module in its pack here"
     common_here = [name for name in _in_order(ours) if name in theirs]
@@ -259,22 +253,21 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
         yield f"they apply in the order {order_here} here, not {order_there}"
 
 
-def _decided_only_in(patches: PatchSet, others: PatchSet) -> list[str]:
-    """Name the patches that another set lacks, but for those whose `when` nobody has asked."""
+def _only_in(patches: PatchSet, others: PatchSet) -> list[str]:
+    """Name the patches that another set lacks, except those that their `when` may yet skip."""
     missing = [name for name in _in_order(patches) if name not in others]
     return [name for name in missing if not patches[name].is_open]
 
 
-def _show(patches: PatchSet) -> str:
-    names = _in_order(patches)
-    return ", ".join(names) or "nothing"
+def _listed(patches: PatchSet) -> str:
+    return ", ".join(_in_order(patches)) or "nothing"
 
 
 def hash_of(parts: Iterable[bytes]) -> str:
     """Hash a sequence of byte strings.
 
     Args:
-        parts: The byte strings; where one ends and the next begins is hashed, too.
+        parts: The byte strings; `b"ab", b"c"` and `b"a", b"bc"` have different hashes.
 
     Returns:
         16 hexadecimal digits.
@@ -283,13 +276,12 @@ def hash_of(parts: Iterable[bytes]) -> str:
 
     total = hashlib.sha256()
     for part in parts:
-        part_hash = hashlib.sha256(part)
-        total.update(part_hash.digest())
+        total.update(hashlib.sha256(part).digest())
     return total.hexdigest()[:16]
 
 
 def modules_digest(pack: str) -> str:
-    """Hash every module of a pack, those of its subpackages too.
+    """Hash all modules of a pack, subpackages included.
 
     Args:
         pack: The name of the pack.
@@ -299,8 +291,7 @@ def modules_digest(pack: str) -> str:
     """
     parts: list[bytes] = []
     for folder in _folders(pack):
-        modules = sorted(_modules(folder))
-        for name, text in modules:
+        for name, text in sorted(_modules(folder)):
             parts += [name.encode(), text]
     return hash_of(parts)
 
@@ -312,7 +303,7 @@ def body_bytes(row: Row) -> bytes:
         row: The row.
 
     Returns:
-        The bytes; none if it has no body, or one that cannot be read.
+        The bytes; b"" if it has no body, or the file cannot be read.
     """
     folders = _folders(row.pack)
     spec = PathFinder.find_spec(row.body, folders)
@@ -326,23 +317,21 @@ def body_bytes(row: Row) -> bytes:
 
 def _folders(pack: str) -> list[str]:
     package = sys.modules.get(pack)
-    search_path = getattr(package, "__path__", ())
-    return list(search_path)
+    return list(getattr(package, "__path__", ()))
 
 
 def _modules(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of each module in a folder; of a zip archive, the whole archive."""
     archive = _archive(folder)
     if archive:
-        yield archive, _bytes(archive)  # all of it, data files too
-    endings_once = {_last_suffix(suffix) for suffix in all_suffixes()}
-    endings = tuple(endings_once)
+        yield archive, _bytes(archive)
+    # ".so" stands for suffixes such as ".cpython-311-x86_64-linux-gnu.so".
+    endings = tuple({_last_suffix(suffix) for suffix in all_suffixes()})
     for path in _files(folder):
         _, _, filename = path.rpartition("/")
         stem, _, _ = filename.partition(".")
-        is_module = filename.endswith(endings) and stem.isidentifier()
-        if is_module:
-            relative = path[len(folder) :]
-            yield relative, _bytes(path)
+        if filename.endswith(endings) and stem.isidentifier():
+            yield path[len(folder) :], _bytes(path)
 
 
 def _last_suffix(suffix: str) -> str:
@@ -351,7 +340,12 @@ def _last_suffix(suffix: str) -> str:
 
 
 def _files(folder: str, parents: tuple[str, ...] = ()) -> Iterator[str]:
-    """Walk a folder and all below it that can be imported, links too, unless they lead back."""
+    """Yield the files in a folder, and in folders below it that can be packages.
+
+    Args:
+        folder: The folder.
+        parents: The real paths of the folders above it, so that a link to one is not followed.
+    """
     real = os.path.realpath(folder)
     if real in parents:
         return
@@ -367,6 +361,7 @@ def _files(folder: str, parents: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def _archive(folder: str) -> str:
+    """Return the zip archive that a path leads into, `a.zip` of `a.zip/pack`; "" for a folder."""
     while folder and not os.path.exists(folder):  # noqa: PTH110 - pathlib costs a start
         folder = os.path.dirname(folder)  # noqa: PTH120
     if os.path.isfile(folder):  # noqa: PTH113
@@ -375,6 +370,7 @@ def _archive(folder: str) -> str:
 
 
 def _bytes(path: str) -> bytes:
+    """Return the content of a file; b"" if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read()

@@ -1,8 +1,8 @@
-"""The patches of a process: what was made of each, its status, and what a failure stops.
+"""The patches of a process: what was changed for each, its status, and what a failure stops.
 
-`PatchStates` alone changes statuses, and tells the journal and stderr of every change. That
-includes the failure policy: what a required patch that failed stops, and the exit code of a
-process in which somebody has swallowed the error.
+Only `PatchStates` changes statuses, and reports each change in the journal and on stderr. It also
+decides what happens when a required patch fails: it raises, and where a program catches that error
+and goes on, it sets the exit code at the end.
 """
 
 import atexit
@@ -30,24 +30,24 @@ from patchkit.settings import Settings
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 
 EXIT_CODE = 70
-"""`EX_SOFTWARE` of sysexits.h: no program of vLLM's ends with it."""
+"""`EX_SOFTWARE` of sysexits.h; no program of vLLM's ends with it."""
 
 Placed = tuple[int, Change]
-"""A change, after its place in its row."""
+"""The index of a change in its row, and the change."""
 
 
 class Transaction(Record, frozen=False, eq=False):
-    """What was made of one change group, and what takes it back.
+    """The changes that were made for one change group, and the functions that undo them.
 
     Args:
         patch: name of the patch.
-        rank: place of its row among all rows.
-        undos: what takes the changes back, in the order in which they were made.
-        calls: those undos that are for one execution of the module only.
-        sites: the changed attributes, each with the target that led there.
-        routes: what stood on the way to each target.
-        targets: the targets, also those that are no attribute.
-        kept: what others have built from the targets, and keep, in words.
+        rank: position of its row among all rows.
+        undos: the functions that undo the changes, in the order in which those were made.
+        calls: those of `undos` that undo the call of an AfterImport.
+        sites: each changed attribute, after its target.
+        routes: for each target, the objects from the module to the attribute (`m.Class.method`).
+        targets: the targets, those included that are no attribute.
+        kept: in words, what upstream has built from the targets before, which stays as it was.
     """
 
     patch: str = ""
@@ -60,10 +60,10 @@ class Transaction(Record, frozen=False, eq=False):
     kept: list[str] = field(default_factory=list)
 
     def take_back(self) -> list[Exception]:
-        """Undo all that was made.
+        """Undo all changes.
 
         Returns:
-            What went wrong on the way; no error stops the other undos.
+            The errors of undos that failed; the others run all the same.
         """
         errors = unwind(self.undos)
         self.calls.clear()
@@ -74,20 +74,20 @@ class Transaction(Record, frozen=False, eq=False):
 
 
 class ChangeGroup(Record, frozen=False, eq=False):
-    """Changes of one row that one module's import makes due, and how far they have come here.
+    """The changes of one row that become due with the import of one module, and their state.
 
     Args:
         patch: the patch whose changes they are.
         module: name of the module.
         moment: when they are due: before, serving or after its execution.
-        changes: the changes with their places in the row, for any version.
-        rank: place of the row among all rows.
+        changes: the changes with their indices in the row, for all versions.
+        rank: position of the row among all rows.
         applied_to: the execution of the module that they are applied to; None while they are not.
-        made: what was made then.
-        facts: what the journal says of them beside the status.
-        body: the file of the body, and its checksum when it was loaded; None where nobody reads it.
+        made: the changes that were made then.
+        facts: the further fields of the group's entry in the journal.
+        body: the file of the body and its checksum when it was loaded; None without a journal.
         thread: the thread that is applying them now.
-        loads: whether that thread is importing the body, or waits for who does.
+        loads: whether that thread is importing the body, or waits for the thread that does.
     """
 
     patch: "PatchState"
@@ -103,10 +103,10 @@ class ChangeGroup(Record, frozen=False, eq=False):
     loads: bool = False
 
     def take_back(self) -> list[Exception]:
-        """Undo what was made.
+        """Undo the changes of the group, which counts as not applied from then on.
 
         Returns:
-            What went wrong on the way.
+            The errors of undos that failed.
         """
         errors = self.made.take_back()
         self.applied_to = None
@@ -114,15 +114,15 @@ class ChangeGroup(Record, frozen=False, eq=False):
 
 
 def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name the patches that lie on each target of a group.
+    """Name the patches that change each target of an applied group: several may wrap one method.
 
-    Of what is no attribute (code that is edited, a field, a module) only the group's is known.
+    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
 
     Args:
-        group: the group, which was made.
+        group: the group.
 
     Returns:
-        For each target the names of the patches, the innermost first.
+        The names by target, the innermost patch first.
     """
     layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
     for target, site in group.made.sites:
@@ -132,7 +132,7 @@ def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
 
 
 class PatchState(Record, frozen=False, eq=False):
-    """How it stands with one patch in this process; `PatchStates` alone writes the status.
+    """The state of one patch in this process; only `PatchStates` sets the status.
 
     Args:
         row: the patch in its pack.
@@ -140,13 +140,13 @@ class PatchState(Record, frozen=False, eq=False):
         body: full module name of its body.
         groups: its changes, by the imports that make them due.
         status: armed, applied, skipped or failed.
-        reason: why it is skipped or failed; of armed, what it waits for, if that is known.
-        error: of a failed patch, what it failed with.
-        is_decided: whether environment, versions and review were asked if it is for here.
-        verified: whether its `verify` was asked in this process.
-        holders: number of blocks that ask for it, whatever the roles of this process.
+        reason: why it is skipped or failed; if it is armed, what it waits for, or "".
+        error: the exception that a failed patch failed with.
+        is_decided: whether environment, versions and review were checked already.
+        verified: whether its `verify` function was called in this process.
+        holders: how many `with patchkit.applied(...)` blocks need it, whatever the roles are.
         former: status, reason and error before the first of these blocks.
-        thread: the thread that makes it held, or lets it go.
+        thread: the thread that begins or ends such a block.
     """
 
     row: Row
@@ -164,36 +164,36 @@ class PatchState(Record, frozen=False, eq=False):
 
 
 class FailureExit:
-    """Sets the exit code of a process that is not to end as if all were well.
+    """Makes a process exit with `EXIT_CODE` where a required patch has failed.
 
     Args:
-        reason_to_end: tells why the process may not end well; None where it may.
+        reason_to_fail: returns the failure as a message; None if the process may exit with 0.
     """
 
-    def __init__(self, reason_to_end: Callable[[], str | None]) -> None:
-        self._reason_to_end = reason_to_end
+    def __init__(self, reason_to_fail: Callable[[], str | None]) -> None:
+        self._reason_to_fail = reason_to_fail
 
     def arrange(self) -> None:
-        """Have the exit code set when the process ends."""
+        """Set the exit code when the process ends; calling this again moves that behind others."""
         atexit.unregister(self._at_exit)
         atexit.register(self._at_exit)
 
     def code(self, code: Any) -> Any:
-        """Tell the exit code of a child process that would end with this one.
+        """Choose the exit code of a child process, which runs no atexit functions.
 
         Args:
-            code: the exit code.
+            code: the exit code that it would have.
 
         Returns:
-            The exit code that it is to end with.
+            `EXIT_CODE` where a required patch has failed, otherwise `code`.
         """
-        return EXIT_CODE if self._reason_to_end() else code
+        return EXIT_CODE if self._reason_to_fail() else code
 
     def _at_exit(self) -> None:
-        """Run what else is to be run at the end, and leave; nothing later can set the code."""
+        """Run the other atexit functions, then exit: a SystemExit here would be ignored."""
         atexit.unregister(self._at_exit)
-        reason = self._reason_to_end()
-        if reason is None or _is_told():
+        reason = self._reason_to_fail()
+        if reason is None or _is_reported():
             return
         atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing ends a child
         say("error", f"exit code {EXIT_CODE}: {reason}")
@@ -219,32 +219,32 @@ class PatchStates:
         self.settings = settings
         self.journal = journal
         self.roles: set[Role] = set()
-        self.is_in_charge = False  # whether the process ends as the session says
-        self.failure_exit = FailureExit(self._reason_to_end)
+        self.is_in_charge = False  # whether a failure here may set the exit code
+        self.failure_exit = FailureExit(self._reason_to_fail)
 
     # -- statuses ---------------------------------------------------------------------------------
 
     def set(
         self, patch: PatchState, status: str, reason: str = "", **facts: Any
     ) -> None:
-        """Give a patch another status, and tell.
+        """Set the status of a patch, and report it.
 
         Args:
             patch: the patch.
-            status: its status from now on.
+            status: its new status.
             reason: why it is skipped or failed, or what it waits for.
-            **facts: what the journal says beside that.
+            **facts: further fields of the journal entry.
         """
         patch.status = status
         patch.reason = reason
-        self.tell(patch, **facts)
+        self.report(patch, **facts)
 
-    def tell(self, patch: PatchState, **facts: Any) -> None:
-        """Write a patch's status to the journal and, where everything is told, to stderr.
+    def report(self, patch: PatchState, **facts: Any) -> None:
+        """Write a patch's status to the journal and, at log level info, to stderr.
 
         Args:
             patch: the patch.
-            **facts: what the journal says beside its status.
+            **facts: further fields of the journal entry.
         """
         text = f"{patch.name}: {patch.status}"
         if patch.reason:
@@ -255,10 +255,10 @@ class PatchStates:
         )
 
     def reopen(self, patch: PatchState) -> None:
-        """Have it decided anew whether a patch is for here: what that depends on may be set now.
+        """Let a patch be decided on again, as the environment may have changed.
 
         Args:
-            patch: a patch that has not failed; one that is applied stays so.
+            patch: a patch that has not failed; an applied one stays applied.
         """
         patch.former = (patch.status, patch.reason, patch.error)
         if patch.status == SKIPPED:
@@ -266,13 +266,13 @@ class PatchStates:
         patch.is_decided = patch.status == APPLIED
 
     def reopen_skipped(self) -> None:
-        """Do so with all that was skipped: the process is another, and its environment may be."""
+        """Reopen all skipped patches, in a forked child, which may change its environment."""
         for patch in self.patches.values():
             if patch.status == SKIPPED:
                 self.reopen(patch)
 
     def restore(self, patch: PatchState) -> None:
-        """Give a patch the status that it had before it was decided anew.
+        """Give a patch the status that it had before it was reopened.
 
         Args:
             patch: a patch that was reopened.
@@ -282,7 +282,7 @@ class PatchStates:
             self.set(patch, status, reason)
 
     def say(self, level: str, text: str) -> None:
-        """Write a line to stderr where its level is loud enough.
+        """Write a line to stderr, unless its level is below that of the settings.
 
         Args:
             level: one of `patchkit.settings.LEVELS`.
@@ -291,10 +291,10 @@ class PatchStates:
         say(level, text, self.settings.log)
 
     def say_undo_errors(self, errors: Iterable[Exception]) -> None:
-        """Report what could not be taken back.
+        """Report the errors of undos that failed.
 
         Args:
-            errors: what went wrong.
+            errors: the errors.
         """
         for error in errors:
             self.say("error", f"undo: {error}")
@@ -302,15 +302,15 @@ class PatchStates:
     # -- failures ---------------------------------------------------------------------------------
 
     def fail(self, patch: PatchState, error: BaseException, **facts: Any) -> None:
-        """Note that a patch has failed.
+        """Mark a patch as failed, and report it.
 
-        The failure of a required patch that is told already, perhaps another's while this one's
-        body was imported, is no reason: it stops this one as well.
+        An ApplyError that names a patch was reported already, perhaps for another patch, while this
+        one's body was imported. Then this patch waits, and the error goes on.
 
         Args:
             patch: the patch.
-            error: what it failed with.
-            **facts: what the journal says beside its status.
+            error: the exception.
+            **facts: further fields of the journal entry.
 
         Raises:
             ApplyError: the patch is required, and failures stop the process.
@@ -337,14 +337,14 @@ class PatchStates:
     def stop_if_failed(
         self, patches: Iterable[PatchState], roles: Iterable[Role] | None = None
     ) -> None:
-        """Stop where a required patch has failed.
+        """Raise if a required patch has failed, so that the process stops.
 
         Args:
-            patches: those that are looked at.
+            patches: the patches to check.
             roles: only patches of these roles count; None for all.
 
         Raises:
-            ApplyError: one has failed, and failures stop the process; from what it failed with.
+            ApplyError: one has failed, and failures stop the process; its cause is the failure.
         """
         counted_roles = None if roles is None else frozenset(roles)
         for patch in patches:
@@ -352,10 +352,8 @@ class PatchStates:
                 continue
             if patch.status == FAILED and self._must_stop(patch):
                 ways = "PATCHKIT_ON_FAILURE=warn lets it continue"
-                is_of_all_patches = isinstance(
-                    patch.error, (SettingsError, VersionError)
-                )
-                if not is_of_all_patches:
+                # Leaving out this patch does not help where all patches fail alike.
+                if not isinstance(patch.error, (SettingsError, VersionError)):
                     ways += f"; PATCHKIT_DISABLE={patch.name} leaves the patch out"
                 text = (
                     f"{_failure(patch)}. The process stops, as it would run half "
@@ -363,7 +361,8 @@ class PatchStates:
                 )
                 raise ApplyError(text, patch.name) from patch.error
 
-    def _reason_to_end(self) -> str | None:
+    def _reason_to_fail(self) -> str | None:
+        """Describe the failure for which the process may not exit with 0; None for no failure."""
         if not self.is_in_charge:
             return None
         for patch in list(self.patches.values()):
@@ -372,7 +371,7 @@ class PatchStates:
         return None
 
     def _ends_badly(self, patch: PatchState) -> bool:
-        """Whether a failure counts whoever swallows it; what a block holds is told to the block."""
+        """Whether a failed patch sets the exit code; one of a block only raises in the block."""
         if patch.holders or not self._must_stop(patch):
             return False
         return not patch.row.roles.isdisjoint(self.roles)
@@ -382,17 +381,18 @@ class PatchStates:
 
 
 def _failure(patch: PatchState) -> str:
+    """Describe the failure of a required patch, for messages."""
     if isinstance(patch.error, DependencyError):
         return f"no patch can be applied: {patch.error}"
     reason = patch.reason.removesuffix(".")
     return f"required patch {patch.name} ({patch.body}) failed: {reason}"
 
 
-def _is_told() -> bool:
-    """Whether Python has written an error of patchkit's to stderr, as it does before it ends."""
+def _is_reported() -> bool:
+    """Whether Python ends for an uncaught error of patchkit's, and has printed its traceback."""
     error = getattr(sys, "last_value", None)
     trace = getattr(sys, "last_traceback", None)
-    # A console notes its errors there too, and goes on; they came out of a frame within its own.
+    # An interactive console sets these too, and goes on; its traceback begins in an inner frame.
     if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):
         return False
     while error is not None and not isinstance(error, PatchkitError):

@@ -1,6 +1,6 @@
-"""Tells which role a process has when patchkit arrives in it, and which process asked for it.
+"""Finds out which role a process has when patchkit starts in it, and which process asked for it.
 
-How processes are known is in `patchkit.core.rows.processes`.
+The rows by which processes are recognized are in `patchkit.core.rows.processes`.
 """
 
 import functools
@@ -15,21 +15,21 @@ from patchkit.errors import SettingsError
 
 _HELPERS = ("vllm.model_executor.models.registry",)
 """
-Modules that vLLM runs with `python -m` only to unpickle a function there and to call it. That
-function, and all that it uses, comes from the module under its own name.
+Modules that vLLM runs with `python -m` only to unpickle and call a function there. The function
+itself comes from the module under its own name, not from `__main__`.
 """
 
 ROLE_VARIABLE = "PATCHKIT_ROLE"
-"""Tells a Ray worker process its role before it has loaded anything; consumed on arrival."""
+"""Names the role of a Ray worker process; patchkit removes it from the environment there."""
 
 PARENT_VARIABLE = "PATCHKIT_PARENT"
-"""Tells a Ray worker process who asked for it, `host:pid`; its parent is the raylet."""
+"""Names the process that asked for a Ray worker, `host:pid`; its parent is the raylet."""
 
 TESTS_VARIABLE = "PATCHKIT_TESTS"
-"""Set while pytest runs with patchkit's plugin: tests say which patches apply."""
+"""Set while pytest runs with patchkit's plugin: tests choose which patches apply."""
 
-# How processes are started that are part of the one that starts them, beside spawned children.
-_PARTS = ("multiprocessing.forkserver", *_HELPERS)
+# In the command lines of children that only carry on the work of the process that starts them.
+_PARTS_OF_PARENT = ("multiprocessing.forkserver", *_HELPERS)
 _TRACKER = "from multiprocessing.resource_tracker import main;"
 
 
@@ -44,8 +44,11 @@ def is_spawned_child() -> bool:
     return "--multiprocessing-fork" in sys.orig_argv
 
 
-def _is_told_by_parent() -> bool:
-    """Whether a parent may tell the role; what other libraries start with this flag has nobody."""
+def _may_have_role_from_parent() -> bool:
+    """Whether a `multiprocessing` library started this process, whose parent may set its role.
+
+    Other libraries use the same flag `--multiprocessing-fork`, and run another program.
+    """
     if not is_spawned_child():
         return False
     programs = [
@@ -58,29 +61,29 @@ def _is_told_by_parent() -> bool:
 
 
 def role_of_actor(cls: type) -> Role | None:
-    """Tell the role of a Ray actor by its class.
+    """Return the role of a Ray actor by its class.
 
     Args:
-        cls: The class of the actor, which has been unpickled.
+        cls: The class of the actor.
 
     Returns:
-        The role; None where no pack's row knows the class or a base of it.
+        The role; None if no row of a pack names the class or a base of it.
     """
-    row = _known_processes().of_actor(cls)
+    row = _process_table().of_actor(cls)
     if row is None:
         return None
     return row.role
 
 
 @functools.cache
-def _known_processes() -> ProcessTable:
+def _process_table() -> ProcessTable:
     from patchkit.registry import installed_processes  # noqa: PLC0415 - most processes make none
 
     return ProcessTable(installed_processes())
 
 
 def running_here() -> list[Any]:
-    """List what this process is to the libraries that start child processes.
+    """Return this process as the libraries that start child processes represent it.
 
     Returns:
         The `current_process()` of each library that has been imported.
@@ -92,17 +95,17 @@ def running_here() -> list[Any]:
 def initial_roles(
     environ: MutableMapping[str, str], table: ProcessTable
 ) -> frozenset[Role]:
-    """Tell the roles that a process has when patchkit arrives in it.
+    """Return the roles that a process has when patchkit starts in it.
 
-    A Ray worker process learns its role from its actor's class, unless whoever asked for the actor
-    has told it, and a spawned child from its parent, or when it begins.
+    The role of a Ray worker process is in its environment, or follows later from its actor's class;
+    a spawned child gets it from its parent, or when its target function begins.
 
     Args:
-        environ: The environment; loses `PATCHKIT_ROLE` where that is meant for this process.
-        table: The rows of all packs that say how processes are known.
+        environ: The environment; `PATCHKIT_ROLE` is removed if it is meant for this process.
+        table: The rows of all packs by which processes are recognized.
 
     Returns:
-        The role, `main` where nothing tells another; none where it is yet to come.
+        The role, `main` if nothing indicates another; an empty set if it is not known yet.
 
     Raises:
         SettingsError: `PATCHKIT_ROLE` names no role.
@@ -114,13 +117,17 @@ def initial_roles(
     if role is not None:
         return frozenset({role})
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
-    if _is_told_by_parent() and not has_begun:
+    if _may_have_role_from_parent() and not has_begun:
         return frozenset()
     return frozenset({Role.MAIN})
 
 
 def _take_role(environ: MutableMapping[str, str]) -> frozenset[Role]:
-    """Take the role of a Ray worker process out of its environment; none if nobody has told it."""
+    """Remove the role of a Ray worker process from its environment; an empty set if it has none.
+
+    Raises:
+        SettingsError: The variable names no role.
+    """
     name = environ.pop(ROLE_VARIABLE, "")
     if not name:
         return frozenset()
@@ -131,7 +138,7 @@ def _take_role(environ: MutableMapping[str, str]) -> frozenset[Role]:
 
 
 def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
-    """Return the role of the first row that knows this process, by its object or its command."""
+    """Return the role of the first row that matches this process, or its command line; or None."""
     for process in processes:
         row = table.of_process(process)
         if row is not None:
@@ -142,16 +149,18 @@ def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
     return row.role
 
 
-def beside_its_name(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
-    """Find the module that runs as `__main__`, and that others can import under its own name.
+def module_run_as_main(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
+    """Find the module that runs as `__main__`, which patches of its own name do not reach.
+
+    `python -m vllm.entrypoints.cli` executes that module under the name `__main__`.
 
     Args:
-        targets: The modules that patches change; only one of them is known by its file.
-        reason: Why patches do not reach one that runs by `python -m`.
+        targets: The modules that patches change; of `python FILE`, only these are recognized.
+        reason: Why patches do not reach a module that was run with `python -m`.
 
     Returns:
-        Its own name, and why patches do not reach it; None where the process runs none, or one of
-        vLLM's helpers.
+        The module's own name, and why patches do not reach it; None if this process runs no such
+        module, or one of vLLM's helpers.
     """
     module = sys.modules.get("__main__")
     if getattr(module, "__name__", "") != "__main__":
@@ -167,7 +176,7 @@ def beside_its_name(targets: Iterable[str], reason: str) -> tuple[str, str] | No
 
 
 def _run_by_its_file(targets: Iterable[str], file: str | None) -> str | None:
-    """Return the target module whose file this process runs, as `python FILE` does."""
+    """Return the target whose file this process runs, as with `python FILE`; None for no target."""
     script = file or _script(sys.orig_argv)
     if not script.endswith(".py"):
         return None
@@ -183,7 +192,7 @@ def _run_by_its_file(targets: Iterable[str], file: str | None) -> str | None:
 
 
 def command_line() -> list[str]:
-    """Return the arguments of this process; of `python -m`, `-m` and the module come first."""
+    """Return the arguments of this process; after `python -m M`, they begin with `-m` and `M`."""
     program = _program(sys.orig_argv)
     # Python sets `sys.argv` only after `site`, which may arm the process.
     argv = list(getattr(sys, "argv", None) or program)
@@ -194,9 +203,9 @@ def command_line() -> list[str]:
 
 
 def _script(argv: Sequence[str]) -> str:
-    """Return the file that a command line of Python runs; '' for `-m`, `-c` and none.
+    """Return the file that a command line of Python runs; '' with `-m` or `-c`, or without one.
 
-    Python sets `sys.argv` and the file of `__main__` only after `site`, which may arm the process.
+    Needed while `site` arms the process: only later, Python sets the file of `__main__`.
     """
     program = _program(argv)
     if not program or program[0].startswith("-"):
@@ -205,9 +214,9 @@ def _script(argv: Sequence[str]) -> str:
 
 
 def _program(argv: Sequence[str]) -> list[str]:
-    """Return what a command line of Python runs, with its arguments, behind Python's own options.
+    """Return a command line without Python and its own options.
 
-    It begins with a file, or with `-m` or `-c` and what that is told to run.
+    `python -X dev -m pytest -q` gives `["-m", "pytest", "-q"]`, and `python a.py` gives `["a.py"]`.
     """
     words = list(argv[1:])
     while words and words[0].startswith("-") and words[0] != "-":
@@ -218,12 +227,15 @@ def _program(argv: Sequence[str]) -> list[str]:
                 value = words.pop(0)
             return [f"-{kind}", value, *words]
         if kind and not value:
-            del words[:1]
+            del words[:1]  # the value is the next word, as in `-X dev`
     return words
 
 
 def _option(word: str) -> tuple[str, str]:
-    """Return the option of Python that takes a value, and the value if it is in the same word."""
+    """Return which option in a word takes a value, and the value in the same word.
+
+    `-Xdev` gives `("X", "dev")`, `-um` gives `("m", "")`, and `-u` gives `("", "")`.
+    """
     if word.startswith("--"):
         if word == "--check-hash-based-pycs":
             return word, ""
@@ -235,11 +247,11 @@ def _option(word: str) -> tuple[str, str]:
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:
-    """Whether tests say which patches apply here, and nothing arms the process that nobody asks to.
+    """Whether only tests choose the patches of this process, so that it is not armed by itself.
 
-    So it is in the process that runs them, in its forks, and in children that carry on its work:
-    those of multiprocessing and Ray. A program that a test starts is on its own, and `PATCHKIT=1`
-    asks to be armed.
+    That holds for the process that runs pytest, its forks, and children that carry on its work:
+    those of multiprocessing and Ray. It does not hold for another program that a test starts, nor
+    with `PATCHKIT=1`.
 
     Args:
         environ: The environment of this process.
@@ -250,17 +262,19 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
         "patchkit.pytest_plugin" in sys.modules
         or is_spawned_child()
         or is_ray_worker()
-        or any(part in argument for argument in sys.orig_argv for part in _PARTS)
+        or any(
+            part in argument for argument in sys.orig_argv for part in _PARTS_OF_PARENT
+        )
     )
 
 
 def is_resource_tracker() -> bool:
-    """Whether this process is what `multiprocessing` tidies up with; it runs no code of others."""
+    """Whether this process is the resource tracker of `multiprocessing`: it runs no other code."""
     return any(argument.startswith(_TRACKER) for argument in sys.orig_argv)
 
 
 def this_process() -> str:
-    """Name this process as `PATCHKIT_PARENT` does.
+    """Return the name of this process for `PATCHKIT_PARENT`.
 
     Returns:
         Its node and its pid, as `host:pid`.
@@ -269,31 +283,31 @@ def this_process() -> str:
 
 
 def asked_by(environ: Mapping[str, str]) -> str | None:
-    """Name the process that asked Ray for this one.
+    """Return the process that asked Ray for this one.
 
     Args:
         environ: The environment of this process.
 
     Returns:
-        The process as `host:pid`; None where Ray did not start this one, or nobody has told.
+        The process as `host:pid`; None if Ray did not start this one, or the variable is not set.
     """
-    # The children of one inherit the variable, and have ordinary parents.
+    # Children of a Ray worker inherit the variable, but the worker itself started them.
     if not is_ray_worker():
         return None
     return environ.get(PARENT_VARIABLE)
 
 
 def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
-    """Find a worker's rank among the arguments of its constructor, or those of `init_worker`.
+    """Find a worker's rank in the arguments of its constructor, or of `init_worker`.
 
     Args:
         call: The constructor, or `init_worker`, bound to the worker.
-        instance: The worker; it has the index of its own arguments among those of all workers.
+        instance: The worker; `rpc_rank` is its index in the `all_kwargs` of `init_worker`.
         args: The positional arguments of the call.
         kwargs: The keyword arguments of the call.
 
     Returns:
-        The rank; None where the call has none, as its signature is that of another release.
+        The rank; None if the arguments have none, as in another release.
     """
     import inspect  # noqa: PLC0415 - 10 ms of a start, and vLLM imports it anyway
 

@@ -1,7 +1,7 @@
-"""What is due around which import, and what it waits for: a turn, or the end of an import.
+"""Schedules change groups around imports, and lets one thread at a time work on each.
 
-No lock is held meanwhile. A thread that waits for another could wait for ever: that one may need a
-module which this one is importing. So nobody waits for a thread that waits for him.
+No lock is held while a thread works on a group, as that imports modules: two threads could each
+wait for a module that the other one is importing. So no thread waits for one that waits for it.
 """
 
 import contextlib
@@ -18,17 +18,17 @@ from patchkit.runtime.imports.finder import Finder
 from patchkit.runtime.imports.half_imported import importer_awaited, is_half_imported
 from patchkit.runtime.process.patch_state import ChangeGroup, PatchState, Placed
 
-TurnTaker = ChangeGroup | PatchState  # what a thread has its turn at
+Exclusive = ChangeGroup | PatchState  # what one thread at a time works on
 
 PATIENCE = 60.0
 """Seconds to wait for another thread's turn to end."""
 
 _SECONDS_BETWEEN_CHECKS = 0.05
-"""How often who waits checks what the other thread waits for."""
+"""How often a waiting thread checks what the other thread waits for."""
 
 
 class Schedule:
-    """What is due around the import of each module; rows may come and go.
+    """The change groups that each module's import makes due; rows can be added and removed.
 
     Args:
         rows: the rows in the order in which they apply.
@@ -37,17 +37,16 @@ class Schedule:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
-        self.by_body: dict[str, list[ChangeGroup]] = {}
-        """Change groups by the full name of their body."""
+        self.by_body: dict[str, list[ChangeGroup]] = {}  # by the body's full name
         self._next_rank = 0
         for row in rows:
             self.add(row)
 
     def add(self, row: Row) -> None:
-        """Take in a row, to apply after those that are here.
+        """Add a row, which applies after all rows added before.
 
         Args:
-            row: the row; no patch of its name is here.
+            row: the row; its name is not in the schedule yet.
         """
         patch = PatchState(row, row.name, row.body)
         due: dict[tuple[str, str], list[Placed]] = {}
@@ -65,7 +64,7 @@ class Schedule:
         self.patches[patch.name] = patch
 
     def remove(self, name: str) -> None:
-        """Leave a row out again.
+        """Remove a row.
 
         Args:
             name: name of its patch.
@@ -103,31 +102,31 @@ class Schedule:
             module: name of the module.
 
         Returns:
-            In the order in which they apply, first those that were to come before and were missed.
+            First what was due before the execution and was missed; in the order of application.
         """
         missed = [group for group in self.due(module, BEFORE) if not group.applied_to]
         return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
 
     def due_of_body(self, module: str) -> list[ChangeGroup]:
-        """List what is due once a body has been imported by another than who applies it.
+        """List what may be applied now that a body has been imported, by whatever code.
 
         Args:
             module: full name of the body.
 
         Returns:
-            Its change groups in the order in which they apply, but those that this thread applies.
+            Its change groups in order, without those for which this thread has imported the body.
         """
         me = get_ident()
         return [group for group in self.by_body.get(module, ()) if group.thread != me]
 
     def is_made_of(self, module: str) -> bool:
-        """Tell whether something is to be taken back before a module executes once more.
+        """Tell whether something has to be undone before a module executes again.
 
         Args:
             module: name of the module.
 
         Returns:
-            Whether its last execution called an AfterImport, or changes were made from this body.
+            Whether an AfterImport has run for it, or it is a body from which changes were made.
         """
         for group in self.due(module, AFTER):
             if group.made.calls:
@@ -135,13 +134,13 @@ class Schedule:
         return any(group.made.sites for group in self.by_body.get(module, ()))
 
     def serves_beneath(self, module: str) -> bool:
-        """Tell whether a module is served whose name makes this one a package.
+        """Tell whether a patch provides a submodule of a module, which so has to be a package.
 
         Args:
-            module: name of this module.
+            module: name of the module, such as `ray.data` where `ray.data.llm` is provided.
 
         Returns:
-            Whether a change group serves a module beneath it.
+            Whether a change group provides a module below it.
         """
         for (name, moment), groups in list(self._groups.items()):
             if groups and moment == SERVING and name.startswith(f"{module}."):
@@ -161,7 +160,7 @@ class Schedule:
 
 
 class Turns:
-    """Which thread waits for whose turn."""
+    """Lets one thread at a time work on a change group or a patch: that thread has its turn."""
 
     def __init__(self) -> None:
         self.after_fork()
@@ -169,86 +168,86 @@ class Turns:
     def after_fork(self) -> None:
         """Forget the other threads, which are gone."""
         self._free = threading.Condition()  # reentrant, for finalizers that run within
-        self._awaited: dict[int, TurnTaker] = {}
+        self._awaited: dict[int, Exclusive] = {}  # by the thread that waits for it
 
-    def take(self, target: TurnTaker, is_left: Callable[[], bool]) -> bool:
-        """Wait for a turn and take it, unless `is_left` says to leave it to whose turn it is.
+    def take(self, target: Exclusive, give_up: Callable[[], bool]) -> bool:
+        """Wait until no other thread has its turn at a target, then begin this thread's.
 
         Args:
-            target: what the turn is at.
-            is_left: asked while another thread has its turn; that one may wait for this one.
+            target: what this thread is to work on.
+            give_up: asked while another thread has its turn; True ends the wait.
 
         Returns:
-            Whether the turn was taken; False where it is this thread's already, or left.
+            Whether the turn begins; False if this thread has it already, or has given up.
 
         Raises:
             TimeoutError: the other thread's turn does not end.
         """
         with self._free:
-            if not self._wait((target,), PATIENCE, is_left):
+            if not self._wait((target,), PATIENCE, give_up):
                 raise TimeoutError
             if target.thread is not None:
                 return False
             target.thread = get_ident()
         return True
 
-    def leave(self, target: TurnTaker) -> None:
+    def leave(self, target: Exclusive) -> None:
         """End this thread's turn.
 
         Args:
-            target: what the turn is at.
+            target: what this thread has worked on.
         """
         with self._free:
             target.thread = None
             self._free.notify_all()
 
     @contextlib.contextmanager
-    def turn(self, target: TurnTaker, is_left: Callable[[], bool]) -> Iterator[bool]:
+    def turn(self, target: Exclusive, give_up: Callable[[], bool]) -> Iterator[bool]:
         """Take a turn for the time of a block.
 
         Args:
-            target: as of `take`.
-            is_left: as of `take`.
+            target: as for `take`.
+            give_up: as for `take`.
 
         Yields:
-            Whether the turn was taken; if not, there is nothing to end.
+            Whether the turn begins, as `take` returns it.
 
         Raises:
             TimeoutError: as `take` does.
         """
-        is_taken = self.take(target, is_left)
+        is_taken = self.take(target, give_up)
         try:
             yield is_taken
         finally:
             if is_taken:
                 self.leave(target)
 
-    def tell(self) -> None:
-        """Have those who wait check again whether they leave it."""
+    def wake(self) -> None:
+        """Have waiting threads check again whether they give up."""
         with self._free:
             self._free.notify_all()
 
     @contextlib.contextmanager
-    def within(self, *targets: TurnTaker, patience: float = PATIENCE) -> Iterator[bool]:
-        """Take turns for the time of a block, all at once.
+    def within(self, *targets: Exclusive, patience: float = PATIENCE) -> Iterator[bool]:
+        """Take the turns at several targets for the time of a block, all at once.
 
-        A turn of this thread, or of one that waits for it, goes back to that one afterwards.
+        Afterwards each turn is again whose it was: this thread's, or one's that waits for this one.
 
         Args:
-            *targets: what the turns are at.
+            *targets: what this thread is to work on.
             patience: seconds to wait for other threads.
 
         Yields:
-            False where the patience ended before their turns; the block has the turns all the same.
+            False if the wait took too long; the block has the turns all the same.
         """
         me = get_ident()
         with self._free:
-            is_patient = self._wait(targets, patience, lambda: False)
+            are_free = self._wait(targets, patience, give_up=lambda: False)
             former = [target.thread for target in targets]
             for target in targets:
                 target.thread = me
         try:
-            yield is_patient
+            yield are_free
         finally:
             with self._free:
                 for target, thread in zip(targets, former, strict=True):
@@ -256,14 +255,14 @@ class Turns:
                 self._free.notify_all()
 
     def _wait(
-        self, targets: Sequence[TurnTaker], patience: float, is_left: Callable[[], bool]
+        self, targets: Sequence[Exclusive], patience: float, give_up: Callable[[], bool]
     ) -> bool:
-        """Wait until no turn is another thread's, or `is_left`; False once the patience is over."""
+        """Wait until no other thread has a turn, or `give_up` is True; False after `patience`."""
         me = get_ident()
         end = time.monotonic() + patience
         while True:
             busy = self._first_busy(targets)
-            if busy is None or is_left():
+            if busy is None or give_up():
                 return True
             if time.monotonic() > end:
                 return False
@@ -271,23 +270,23 @@ class Turns:
             try:
                 self._free.wait(_SECONDS_BETWEEN_CHECKS)
             finally:
-                self._awaited.pop(me, None)  # who ran within may have waited, too
+                self._awaited.pop(me, None)  # a finalizer may have popped it
 
-    def _first_busy(self, targets: Sequence[TurnTaker]) -> TurnTaker | None:
-        """Find the first turn of a thread that does not wait for this one."""
+    def _first_busy(self, targets: Sequence[Exclusive]) -> Exclusive | None:
+        """Find the first target at which a thread that does not wait for this one has its turn."""
         for target in targets:
             if target.thread and not self.is_waiting(target.thread):
                 return target
         return None
 
     def is_waiting(self, thread: int | None) -> bool:
-        """Tell whether a thread is this one, or waits for it by whatever detour.
+        """Tell whether a thread is this one, or waits for it, perhaps through other threads.
 
         Args:
             thread: identity of the thread; None for none.
 
         Returns:
-            Whether nobody may wait for it.
+            Whether waiting for the thread would be a deadlock.
         """
         me = get_ident()
         passed: set[int] = set()
@@ -301,21 +300,21 @@ class Turns:
 
 
 class Executions:
-    """How often each module has executed, targets and bodies, and which are whole.
+    """Numbers the executions of modules, and keeps the groups that wait for an import to end.
 
     Args:
-        finder: watches their imports.
+        finder: watches the imports of targets and bodies, and tells which are whole (not partial).
     """
 
     def __init__(self, finder: Finder) -> None:
         self.is_whole = finder.is_whole
-        # No lock: it counts one by one in all threads.
+        # `next` needs no lock.
         self._numbers = itertools.count(1)
         self._last: dict[str, int] = {}
         self._postponed: dict[str, list[ChangeGroup]] = {}
 
     def note(self, module: str) -> None:
-        """Note that a module executes.
+        """Note that a module begins to execute.
 
         Args:
             module: name of the module.
@@ -330,19 +329,20 @@ class Executions:
             module: its module; None before that executes.
 
         Returns:
-            The number of the last execution, and the identity of the module that it made.
+            The number of the last execution, and the `id` of its module; 0 for that before its end.
         """
-        last = self._last.get(group.module, 0)
-        return last, id(module) if group.moment == AFTER else 0
+        number = self._last.get(group.module, 0)
+        identity = id(module) if group.moment == AFTER else 0
+        return number, identity
 
     def is_current(self, group: ChangeGroup) -> bool:
-        """Tell whether a group is applied to its module as it is now, and not about to be anew.
+        """Tell whether a group is applied to the last execution of its module.
 
         Args:
             group: the group.
 
         Returns:
-            Whether the last execution is the one that it was applied to.
+            Whether it is; False also while a thread has its turn, and may be applying it again.
         """
         if group.thread is not None or group.applied_to is None:
             return False
@@ -356,9 +356,9 @@ class Executions:
             needed: name of the module that is being imported.
 
         Returns:
-            Whether it waits; False where that end has come.
+            Whether it waits; False if that import has ended meanwhile.
         """
-        # First: it may come any time.
+        # Added before the check, as the import may end at any time.
         self._postponed.setdefault(needed, []).append(group)
         return not self.is_whole(needed)
 
@@ -369,7 +369,7 @@ class Executions:
             module: name of the module.
 
         Returns:
-            Whether `postponed` would return any.
+            Whether `postponed` would return a group.
         """
         return module in self._postponed
 
@@ -380,12 +380,12 @@ class Executions:
             module: name of the module.
 
         Returns:
-            The groups; they wait no more.
+            The groups, which are forgotten here.
         """
         return self._postponed.pop(module, [])
 
     def awaits(self, group: ChangeGroup) -> bool:
-        """Tell whether a group is applied at the end of an import, by the thread that imports.
+        """Tell whether a group waits for an import, whose end will have it applied.
 
         Args:
             group: the group.

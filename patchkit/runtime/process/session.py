@@ -1,4 +1,4 @@
-"""Holds the patches of a process: applies what roles and imports make due, and takes it back.
+"""Holds the patches of a process, applies those that become due, and undoes them.
 
 A patch applies when its target's module has been imported *and* the process has entered one of
 its roles; whichever comes last makes it due.
@@ -38,7 +38,7 @@ from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
 from patchkit.runtime.process.making import Maker
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
-from patchkit.runtime.process.roles import beside_its_name
+from patchkit.runtime.process.roles import module_run_as_main
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 from patchkit.runtime.process.undoing import Inspection, Undoing
 
@@ -49,12 +49,12 @@ Hook = Callable[[ModuleType, Sites], None]
 
 
 class Session:
-    """The patches of one process; it hears of imports as the finder's `Watcher`.
+    """The patches of one process; the finder calls it about imports, as its `Watcher`.
 
     Args:
-        registry: The rows of the installed packs, and those that say how processes are known.
+        registry: The rows of the installed packs, and those by which processes are recognized.
         selection: Decides by environment and versions which rows apply.
-        journal: Where what happens is written.
+        journal: Records what happens.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Session:
         self.processes = registry.processes
         self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}
-        """patchkit's own, by module; complete before arming."""
+        """patchkit's own, called after the import of a module; complete before arming."""
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
         self.settings = settings = selection.settings
@@ -88,12 +88,12 @@ class Session:
         )
         self._inspection = Inspection(table, executions, undoing)
         self._entering: set[tuple[Role, int]] = set()
-        self._why_beside = "it had begun to run before patchkit was there"
+        self._why_unreachable = "it had begun to run before patchkit was there"
 
     @cached_property
     def blocks(self) -> "Blocks":
-        """What holds patches for blocks; few processes have any."""
-        from patchkit.runtime.process.held import Blocks  # noqa: PLC0415 - as it says
+        """Applies patches for `with` blocks; made when first needed, as few processes have any."""
+        from patchkit.runtime.process.held import Blocks  # noqa: PLC0415 - few need it
 
         return Blocks(
             self._schedule,
@@ -110,14 +110,14 @@ class Session:
         """Watch imports, and enter the roles that the process has.
 
         Args:
-            roles: The roles; none where they are yet to come.
-            lent: Whether the session is only lent to blocks, and enters no role by itself.
+            roles: The roles; empty if they are not known yet.
+            lent: Whether the session serves `with` blocks only, and no role will come.
 
         Raises:
             ApplyError: A required patch for one of the roles has failed.
         """
-        self.lookout.tell_armed()
-        self.lookout.tell_others()
+        self.lookout.write_armed()
+        self.lookout.report_other_copies()
         self._table.awaits_role = not (roles or lent)
         if self._table.awaits_role:
             self._table.decide_serving(frozenset(Role))
@@ -133,23 +133,23 @@ class Session:
             self.enter(role)
 
     def stand_down(self) -> None:
-        """Watch imports no more; what is applied stays."""
+        """Stop watching imports; applied patches stay applied."""
         self._finder.uninstall()
         self.lookout.stand_down()
 
     def patches_on(self, owner: object, name: Any) -> list[str]:
-        """Name the patches on an attribute or item; another copy of patchkit asks.
+        """Return the patches on an attribute or item; another copy of patchkit calls this.
 
         Args:
             owner: The object that has the attribute or item.
             name: The attribute's name; for an item, an `Item` of any copy of patchkit.
 
         Returns:
-            The names, that of the innermost layer first.
+            The names, the innermost patch first.
         """
         step = name
         if not isinstance(name, str):
-            step = Item(name.key)
+            step = Item(name.key)  # this copy's own class
         site = self.sites.get(owner, step)
         if site is None:
             return []
@@ -160,10 +160,10 @@ class Session:
         self._applier.apply_missed()
         self._inspection.verify()
 
-    # -- what the finder tells ------------------------------------------------------------------
+    # -- called by the finder --------------------------------------------------------------------
 
     def importing(self, name: str) -> None:
-        """Apply what is due before a module executes.
+        """Apply what is due before a module executes, and undo what was for its last execution.
 
         Args:
             name: The dotted name of the module.
@@ -180,7 +180,7 @@ class Session:
 
         Args:
             name: The dotted name of the module.
-            module: What `sys.modules` holds for it, as it may have replaced itself.
+            module: The module in `sys.modules`, as it may have replaced itself there.
         """
         self.lookout.note_import(name)
         due = self._schedule.due_at_end(name)
@@ -191,7 +191,6 @@ class Session:
         with bound_in_parent(name, module):
             for hook in hooks:
                 hook(module, self.sites)
-            # What serves the module has done so now, or refuses one that upstream has.
             if due:
                 self._applier.apply(due, {name: module}, partial(modules_since, name))
             if of_body:
@@ -200,10 +199,10 @@ class Session:
             if postponed:
                 self._applier.apply_late(postponed)
             if self._schedule.due(name, SERVING):
-                refuse_withdrawn(name, module)
+                refuse_withdrawn(name, module)  # its patch may have been undone by now
 
     def import_ended(self, name: str) -> None:
-        """Apply what another thread asked for while the end of a module's execution was told.
+        """Apply what other threads made due while `imported` ran for a module.
 
         Args:
             name: The dotted name of the module.
@@ -215,9 +214,9 @@ class Session:
 
         Args:
             name: The module's own name.
-            reason: Why it cannot be reached, as a sentence that goes on after a colon.
+            reason: Why patches do not reach it, for the message.
         """
-        self._why_beside = reason
+        self._why_unreachable = reason
         missed = [*self._schedule.due(name, BEFORE), *self._schedule.due(name, AFTER)]
         for group in missed:
             is_due = self._table.of_group(group).answer != NOT_YET
@@ -225,18 +224,19 @@ class Session:
                 self._applier.refuse(group.patch, unreachable(name, reason))
 
     def provide(self, name: str) -> ModuleSpec | None:
-        """Make the spec of a module that nobody finds, if a patch of this process serves it.
+        """Return a spec for a module that no finder has found, if a patch provides it.
 
         Args:
             name: The dotted name of the module.
 
         Returns:
-            The spec, whose loader applies the patch; None where the module stays missing.
+            The spec, whose loader applies the patch; None if no patch provides it here.
 
         Raises:
             ApplyError: The patch that serves it is required, and has failed.
         """
-        # importlib holds its lock meanwhile, so that nothing may be imported: no body, to ask it.
+        # importlib holds a lock, so nothing may be imported: only decided patches count, without
+        # their `when`, which is in the body.
         for group in self._schedule.due(name, SERVING):
             is_decided = group.patch.is_decided  # first, as it is set last
             answer, _ = self._table.of_group(group)
@@ -250,6 +250,7 @@ class Session:
         return None
 
     def _serve(self, name: str, module: ModuleType) -> bool:
+        """Fill a provided module by its patch; False if the patch does not apply after all."""
         due = self._schedule.due(name, SERVING)
         self._applier.apply(due, {name: module}, lambda: NO_MODULES)
         return is_served(module)
@@ -257,10 +258,10 @@ class Session:
     # -- roles ----------------------------------------------------------------------------------
 
     def enter(self, role: Role) -> None:
-        """Enter a role, and apply what has waited for it.
+        """Enter a role, and apply the patches that have waited for it.
 
         Args:
-            role: The role; one that was entered before may have missed a module.
+            role: The role; entering it again applies what was missed since.
 
         Raises:
             ApplyError: A required patch for the role fails, or has failed before.
@@ -269,17 +270,17 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        beside = beside_its_name(self._schedule.targets, self._why_beside)
-        if beside is not None:
-            self.main_unreachable(*beside)
+        main = module_run_as_main(self._schedule.targets, self._why_unreachable)
+        if main is not None:
+            self.main_unreachable(*main)
         visit = (role, get_ident())
-        if visit in self._entering:
+        if visit in self._entering:  # again, by a body that this applies
             return
         self._entering.add(visit)
         try:
             self._table.decide_serving({role})
-            # Where another thread is at it, this waits until everything is applied. A role that
-            # was entered before may have missed a module, whose import nobody told of.
+            # If another thread applies these, this waits until it has finished. Groups of a role
+            # that was entered before are included: an import may have been missed.
             groups = self._schedule.groups()
             self._applier.apply_late(
                 [group for group in groups if role in group.patch.row.roles]
@@ -291,10 +292,10 @@ class Session:
         self.lookout.note_role()
 
     def stop_if_failed(self, roles: Collection[Role] | None = None) -> None:
-        """Refuse to go on where a required patch has failed, or is overwritten by now.
+        """Raise if a required patch has failed, or is overwritten by now.
 
         Args:
-            roles: Those whose patches count; None for the roles that the process has entered.
+            roles: Only patches of these roles count; None for the roles of the process.
 
         Raises:
             ApplyError: A required patch for one of them has failed, or one that is applied is
@@ -306,10 +307,10 @@ class Session:
         self._inspection.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
-        """Take other roles in place of those inherited from the parent, or expected before.
+        """Replace the roles that were inherited from the parent, or assumed at the start.
 
         Args:
-            roles: The roles; patches for none of them are taken back.
+            roles: The new roles; patches for none of them are undone.
 
         Raises:
             ApplyError: A required patch for one of the roles fails, or has failed before.
@@ -325,7 +326,7 @@ class Session:
         for state in unneeded:
             self._states.set(state, ARMED, "for another role")
         for name, holders in kept.items():
-            self.lookout.tell_kept(name, holders)
+            self.lookout.report_kept(name, holders)
         self._states.reopen_skipped()
         for role in sorted(roles):
             self.enter(role)
@@ -336,16 +337,16 @@ class Session:
         Args:
             config: The engine's `VllmConfig`.
         """
-        self.lookout.tell_unmet()
+        self.lookout.write_unmet()
         from patchkit.runtime.process import patch_set  # noqa: PLC0415 - one process of an engine does
 
         patch_set.stamp(config, self._states, self._table)
 
     def selected(self) -> list[Row]:
-        """List the rows that are for here as far as is known, whatever their roles.
+        """List the rows that apply here, whatever their roles.
 
         Returns:
-            The rows, in the order in which they apply.
+            The rows in the order in which they apply; upstream's sources are not compared.
         """
         unmet_here = self._table.selection.unmet_here
         states = [
@@ -360,7 +361,7 @@ class Session:
             role: The role.
 
         Returns:
-            The hash; '' where there is no such patch.
+            The hash; '' if there is no such patch.
         """
         from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
 
@@ -373,7 +374,7 @@ class Session:
         return patch_set.digest(digests)
 
     def agree(self, role: Role, config: Any) -> None:
-        """Refuse to go on with other patches for a role than those that the main process has.
+        """Raise if this process has other patches for a role than the main process.
 
         Args:
             role: The role that this process enters.
@@ -389,10 +390,10 @@ class Session:
     # -- forks -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
-        """Make the child's copy usable, and begin a journal of its own."""
+        """Make the session usable in a forked child, which begins its own journal."""
         self._undoing.after_fork()
         self._entering.clear()
         self.journal.after_fork()
-        self.lookout.tell_inherited()
+        self.lookout.write_inherited()
         self.lookout.after_fork()
-        self._table.tell_again()
+        self._table.write_inherited_reports()

@@ -1,6 +1,6 @@
-"""Takes patches back, also those that somebody has overwritten, or that do not work.
+"""Undoes patches, and finds those to undo: other code has overwritten them, or `verify` fails.
 
-Their changes are undone, and what was copied since is repointed.
+The changes of a patch are undone, and copies of its objects are repointed to the originals.
 """
 
 import contextlib
@@ -35,17 +35,17 @@ from patchkit.runtime.process.schedule import Executions, Schedule, Turns
 
 
 class Undoing(Record, eq=False):
-    """Takes patches back, whoever applied them.
+    """Undoes patches, whichever thread has applied them.
 
     Args:
         sites: the changed attributes of this process.
         schedule: all change groups of this process.
-        states: tells what could not be taken back.
-        turns: who waits for whose turn at a group.
-        dependents: makes anew what lies in what is taken back.
-        restore_copies: repoints what was copied since; returns what went wrong, and what holds a
-            copy that cannot be repointed. It looks for all of these where it is told to look deep.
-        on_made: is called when groups were made anew.
+        states: reports what could not be undone.
+        turns: lets one thread at a time work on a group.
+        dependents: redoes groups whose targets lie in objects that are restored.
+        restore_copies: repoints copies to the originals; returns the errors, and the objects that
+            hold a copy that cannot be repointed. True makes it look for all of these.
+        on_made: is called after groups were made again.
     """
 
     sites: Sites
@@ -57,10 +57,11 @@ class Undoing(Record, eq=False):
     on_made: Callable[[], None]
 
     def prepare_execution(self, module: str) -> None:
-        """Take back what was applied to a module before it executes once more.
+        """Undo some of what was applied to a module before it executes again.
 
-        What an AfterImport has done is taken back: its undo knows the module as it is now. A body
-        that executes anew is to see originals; its end has everything applied again.
+        The calls of AfterImports are undone now, as their undos may use the module as it is. If the
+        module is a body, all its changes are undone, so that it sees originals; the end of its
+        execution has them applied again.
 
         Args:
             module: name of the module.
@@ -76,16 +77,16 @@ class Undoing(Record, eq=False):
             self.states.say_undo_errors(errors)
 
     def take_back(self, *patches: PatchState) -> list[Exception]:
-        """Undo all changes of patches, and tell what went wrong.
+        """Undo all changes of patches, and report errors.
 
         Args:
             *patches: in the order in which they are undone.
 
         Returns:
-            What went wrong on the way.
+            The errors.
         """
         if not patches:
-            return []  # there is nothing that anybody could have copied since
+            return []  # without a search for copies
         errors = self.undo(*patches)
         self.states.say_undo_errors(errors)
         return errors
@@ -97,8 +98,8 @@ class Undoing(Record, eq=False):
             patches: in the order in which they are undone.
 
         Returns:
-            By the names of the patches, what goes on holding what they have made, and what could
-            not be taken back, in words.
+            By the names of the patches, in words, the objects that still refer to their code, and
+            what could not be undone.
         """
         if not patches:
             return {}
@@ -112,19 +113,19 @@ class Undoing(Record, eq=False):
         errors, left = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
         for holder in left:
-            # A site of others may have lain on one of these.
+            # A copy of a site that none of them has changed may be due to any of them.
             for name in names.get(holder.site, kept):
                 kept[name].append(holder.words)
         return {name: holders for name, holders in kept.items() if holders}
 
     def undo(self, *patches: PatchState) -> list[Exception]:
-        """Undo all changes of patches, and tell nobody.
+        """Undo all changes of patches; the caller reports the errors.
 
         Args:
             *patches: in the order in which they are undone.
 
         Returns:
-            What went wrong on the way.
+            The errors.
         """
         errors, left = self._undo(patches)
         for copy in left:
@@ -134,14 +135,15 @@ class Undoing(Record, eq=False):
     def _undo(
         self, patches: Iterable[PatchState], kept: dict[str, list[str]] | None = None
     ) -> tuple[list[Exception], list[Holder]]:
-        """Undo patches; with `kept`, note there what cannot be, and look deep for copies.
+        """Undo patches, and redo the groups of other patches that depend on them.
 
         Args:
             patches: in the order in which they are undone.
-            kept: by the names of the patches, what goes on, in words; None where nobody asks.
+            kept: takes up, by the names of the patches, what cannot be undone, in words, in place
+                of errors; copies are then looked for everywhere. None for errors, and no such look.
 
         Returns:
-            What went wrong, but what is in `kept`; and what holds a copy all the same.
+            The errors, and the objects that still hold a copy.
         """
         errors: list[Exception] = []
         dependents = self.dependents
@@ -152,24 +154,25 @@ class Undoing(Record, eq=False):
                 if kept is None:
                     errors += group.take_back()
                 else:
-                    kept[group.patch.name] += _left_after(group)
+                    kept[group.patch.name] += _undo_and_report(group)
         if aside:
-            self.restore_copies(False)  # their targets may be reached through a copy
+            # These may find their targets through a copy.
+            self.restore_copies(False)
         again, failures = dependents.make_again(aside)
         if again:
             self.on_made()
             dependents.repoint(again)
         faults, left = self.restore_copies(kept is not None)
-        dependents.tell_hidden(dependents.find_hidden(self.schedule.groups()))
+        dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left
 
     def after_fork(self) -> None:
-        """Forget other threads, which are gone, and what they had half done."""
+        """Forget the other threads, which a child does not have, and undo what they had begun."""
         self.turns.after_fork()
         self.sites.after_fork()
         me = threading.get_ident()
         for patch in self.schedule.patches.values():
-            patch.verified = False  # a child is asked itself
+            patch.verified = False  # `verify` is called in the child, too
             if patch.thread != me:
                 patch.thread = None
         for group in self.schedule.groups():
@@ -179,23 +182,25 @@ class Undoing(Record, eq=False):
                 group.loads = False
 
 
-def _left_after(group: ChangeGroup) -> list[str]:
-    """Take a group back, and tell in words what is left of it."""
+def _undo_and_report(group: ChangeGroup) -> list[str]:
+    """Undo a group, and return in words what stays of it."""
     undos = group.made.undos[:]
     words = [f"what its undo has left ({error})" for error in group.take_back()]
-    for undo in undos:  # a method of the change; few kinds leave anything
-        words += getattr(getattr(undo, "__self__", None), "left", ())
+    for undo in undos:
+        # An undo is a method of the change; changes that leave something have the attribute.
+        change = getattr(undo, "__self__", None)
+        words += getattr(change, "left", ())
     return words
 
 
 class Inspection(Record, eq=False):
-    """Looks whether strangers act on what was changed, and asks `verify`.
+    """Checks whether other code has overwritten what patches changed, and calls `verify`.
 
     Args:
         table: says which changes are for this process.
-        executions: says whether a group is applied to its module as that is now.
-        undoing: takes back what is overwritten, or does not work.
-        reported: what was told of each patch, so that it is told once.
+        executions: says whether a group is applied to the last execution of its module.
+        undoing: undoes patches that are overwritten, or do not work.
+        reported: name of the patch and text of each report, so that none is repeated.
     """
 
     table: EligibilityTable
@@ -204,24 +209,24 @@ class Inspection(Record, eq=False):
     reported: set[tuple[str, str]] = field(default_factory=set)
 
     def inspect(self) -> None:
-        """Fail patches that somebody else has overwritten.
+        """Fail patches that other code has overwritten.
 
         Raises:
             ApplyError: one of them is required, and failures stop the process.
         """
-        # All are looked at before one stops the process.
+        # An exit stack calls all of them, last to first, before an error is raised.
         with contextlib.ExitStack() as stack:
             for patch in reversed(list(self.undoing.schedule.patches.values())):
                 if patch.status == APPLIED:
                     stack.callback(self._inspect, patch)
 
     def verify(self) -> None:
-        """Ask once what is applied as a whole, for an entered role, whether it works.
+        """Call the `verify` of each patch once, when all its changes are applied.
 
         Raises:
-            ApplyError: a required patch does not, and failures stop the process.
+            ApplyError: a required patch does not work, and failures stop the process.
         """
-        with contextlib.ExitStack() as stack:  # as above
+        with contextlib.ExitStack() as stack:  # calls all before an error is raised
             for patch in reversed(list(self.undoing.schedule.patches.values())):
                 if (
                     patch.row.patch.verify
@@ -231,7 +236,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether all changes of a patch for here are applied, in a process of one of its roles."""
+        """Whether the process has a role of a patch, and all its changes for here are applied."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):
@@ -239,8 +244,10 @@ class Inspection(Record, eq=False):
         return not self.table.has_changes_left(patch, self.executions.is_current)
 
     def _verify(self, patch: PatchState) -> None:
+        """Call the `verify` of a patch and write its answer; if it is not True, fail the patch."""
         states = self.undoing.states
-        patch.verified = True  # first, as the answer may take a while, or enter a role
+        # First, as `verify` may enter a role, which would call it again.
+        patch.verified = True
         try:
             refuse_unverified(patch.row.patch, sys.modules[patch.body])
         except KeyboardInterrupt:
@@ -253,6 +260,7 @@ class Inspection(Record, eq=False):
             states.journal.write("verify", name=patch.name, answer=True)
 
     def _inspect(self, patch: PatchState) -> None:
+        """Undo and fail a patch if a target of it was overwritten."""
         for group in filter(self.executions.is_current, patch.groups):
             error = self._report_overwrites(group)
             if error is not None:
@@ -261,15 +269,14 @@ class Inspection(Record, eq=False):
                 return
 
     def _report_overwrites(self, group: ChangeGroup) -> OverwrittenError | None:
-        """Report what somebody else has put where a group has changed something.
+        """Report what other code has set where a group has changed something.
 
         Returns:
-            The error of a group that acts no more, because a target of it was overwritten. It
-            still acts below a stranger's wrapper, and beside a copy that was overwritten: those
-            are only reported.
+            The error of a group that has no effect any more, as a target of it was overwritten;
+            None for a wrapper that calls the patch, or an overwritten copy: these are reported.
         """
         for target, overwrite in self._overwrites_of_targets(group):
-            # Another thread may be taking the group back, which looks like somebody else's work.
+            # Another thread may be undoing the group, which looks like an overwrite.
             if self.executions.is_current(group):
                 self._report(group, target, overwrite, "info")
                 if not overwrite.wraps:
@@ -285,7 +292,7 @@ class Inspection(Record, eq=False):
         return None
 
     def _overwrites_of_targets(self, group: ChangeGroup) -> list[tuple[str, Overwrite]]:
-        """List the targets of a group that somebody else has changed, or that are out of reach."""
+        """List the targets of a group that other code has changed, or moved out of reach."""
         sites = self.undoing.sites
         overwrites: list[tuple[str, Overwrite]] = []
         for target, site in tuple(group.made.sites):
@@ -301,7 +308,7 @@ class Inspection(Record, eq=False):
     def _report(
         self, group: ChangeGroup, target: str, overwrite: Overwrite, level: str
     ) -> None:
-        """Write an overwrite to the journal, and to stderr at a level; each once."""
+        """Write an overwrite to the journal, and to stderr at a level, unless that was done."""
         name = group.patch.name
         event = "wrapped" if overwrite.wraps else "overwritten"
         text = f"{target} was {event} by {overwrite.by}"
@@ -318,14 +325,14 @@ class Inspection(Record, eq=False):
 
 
 def refuse_unverified(patch: Patch, body: ModuleType) -> None:
-    """Ask a `verify`.
+    """Call the `verify` function of a patch.
 
     Args:
-        patch: the patch, which has one.
-        body: the body, which has the function.
+        patch: the patch, which names one.
+        body: the body, which defines it.
 
     Raises:
-        VerifyError: it does not answer True.
+        VerifyError: it does not return True, but what is wrong.
     """
     name = str(patch.verify)
     answer = ask_body("verify", name, body, "what is wrong", VerifyError)

@@ -1,13 +1,12 @@
 """Tells which targets run here without their patch, as it is for another role.
 
-What stands at a target is read without running any code. Where no call of it could be seen, as of
-an item that is data, the code of its module counts.
+What stands at a target is read without running any code. Data is never called: for an entry of a
+registry, the class or function that it names counts.
 """
 
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 from patchkit.core.rows.declaration import AFTER
@@ -15,12 +14,13 @@ from patchkit.core.rows.target import Target
 from patchkit.runtime.changes.own_code import functions_in
 from patchkit.runtime.changes.owners import MISSING, peek
 from patchkit.runtime.process.effects import Key
+from patchkit.runtime.process.named_objects import named_objects
 from patchkit.runtime.process.observing import Counted
 from patchkit.runtime.process.patch_state import ARMED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
 
 _MOST = 200
-"""How many functions of a module are observed."""
+"""The most functions of a target that are observed."""
 
 
 class UnpatchedTargets:
@@ -43,6 +43,8 @@ class UnpatchedTargets:
     def after_fork(self) -> None:
         """Begin anew; the observer has forgotten what it observed."""
         self._codes: dict[Key, list[CodeType]] = {}
+        # Those whose value names what is not imported yet, or nothing at all.
+        self._nameless: dict[Key, Target] = {}
 
     def watch(self, module: str) -> None:
         """Begin to observe what patches for other roles would change in a module.
@@ -56,6 +58,8 @@ class UnpatchedTargets:
 
     def look(self) -> None:
         """Write which targets have run since the last look."""
+        for key, place in list(self._nameless.items()):
+            self._watch_target(key, place)
         ran: dict[str, list[str]] = {}
         for patch, target in self._newly_run():
             ran.setdefault(patch, []).append(target)
@@ -69,18 +73,24 @@ class UnpatchedTargets:
         return is_waiting and self._states.roles.isdisjoint(patch.row.roles)
 
     def _watch_group(self, group: ChangeGroup) -> None:
-        module = sys.modules.get(group.module)
-        if module is None:
-            return
         for _, change in group.changes:
             key = (group.patch.name, str(change.place))
             if change.inside_module and key not in self._codes:
-                codes: list[CodeType] = []
-                # Whatever a stranger's object raises: of that one nothing is seen.
-                with suppress(Exception):
-                    codes = _codes_of(module, change.place)
-                self._codes[key] = codes
-                self._observer.watch(codes)
+                self._codes[key] = []
+                self._watch_target(key, change.place)
+
+    def _watch_target(self, key: Key, target: Target) -> None:
+        """Observe what runs when a target is called, as far as it is imported by now."""
+        codes: list[CodeType] = []
+        # Whatever a stranger's object raises: of that one nothing is seen.
+        with suppress(Exception):
+            codes = _codes_of(target)
+        if codes:
+            self._codes[key] = codes
+            self._observer.watch(codes)
+            self._nameless.pop(key, None)
+        else:
+            self._nameless[key] = target
 
     def _newly_run(self) -> list[Key]:
         """List the targets that have run since the last look; they are observed no more."""
@@ -100,20 +110,14 @@ class UnpatchedTargets:
         return self._states.roles.isdisjoint(patch.row.roles)
 
 
-def _codes_of(module: ModuleType, target: Target) -> list[CodeType]:
-    """Return the code that runs when a target is called; of data, that of its module."""
+def _codes_of(target: Target) -> list[CodeType]:
+    """Return the code that runs when a target is called; of data, that of what the data names."""
     package = target.module.partition(".")[0]
-    value: Any = module
+    value: Any = sys.modules.get(target.module, MISSING)
     for step in target.steps:
         value = peek(value, step)
     codes = [function.__code__ for function in functions_in(value, package)]
-    if not codes and value is not MISSING:
-        codes = list(_codes_in(module))
+    if not codes:
+        for named in named_objects(value, target):
+            codes += [function.__code__ for function in functions_in(named, package)]
     return codes[:_MOST]
-
-
-def _codes_in(module: ModuleType) -> Iterator[CodeType]:
-    """Yield the code of functions and methods that a module defines."""
-    for value in list(vars(module).values()):
-        for function in functions_in(value, module.__name__):
-            yield function.__code__

@@ -1,4 +1,4 @@
-"""Holds the session of this process, which whatever arms it first makes."""
+"""Arms this process: makes its one session, or returns the one that is there."""
 
 import os
 import threading
@@ -26,16 +26,16 @@ from patchkit.settings import Settings
 
 
 class _ProcessState(Record, frozen=False):
-    """The one session of this process, armed, or lent to borrowers.
+    """The one session of this process: armed for good, or lent to blocks of `patchkit.applied`.
 
     Args:
-        session: The session; None where there is none.
+        session: The session; None if there is none.
         is_armed: Whether it was armed, and not only lent.
         made_by: What made the session, in words.
-        borrowers: How many have it and not given it back.
-        packs: How many borrowers named each pack.
-        guard: Held while these fields are read or set.
-        turn: Held by a borrower that comes or goes.
+        borrowers: How many blocks have borrowed it, and not given it back.
+        packs: How many of these blocks named each pack.
+        guard: A lock for these fields, held for some lines only.
+        turn: A lock for `lend` and `give_back`, of which only one runs at a time.
     """
 
     session: Session | None = None
@@ -77,7 +77,7 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
         by: What arms it, in words for a message.
 
     Returns:
-        The session; None with `PATCHKIT=0`, or where only Python's own code runs.
+        The session; None with `PATCHKIT=0`, or in multiprocessing's resource tracker.
 
     Raises:
         PatchkitError: A setting or a row is malformed, or a required patch failed.
@@ -102,7 +102,7 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
 
 
 def _probe(session: Session) -> None:
-    """Observe the targets of `patchkit probe`, where it has started this process."""
+    """Begin to observe the targets of `patchkit probe`, if that has started this process."""
     path = session.journal.path
     if session.settings.probed and path is not None:
         from patchkit.runtime.probing.probe import Probe  # noqa: PLC0415 - few processes are probed
@@ -117,7 +117,7 @@ def arm_unasked(by: str) -> Session | None:
         by: What arms it, in words for a message.
 
     Returns:
-        The session; None where `arm` returns None, or where tests decide.
+        The session; None if `arm` returns None, or if tests decide and have armed nothing.
     """
     if tests_decide(os.environ):
         return current()
@@ -125,14 +125,14 @@ def arm_unasked(by: str) -> Session | None:
 
 
 def arm_as_asked() -> Session | None:
-    """Arm this process with the settings of now, for `import patchkit.auto`.
+    """Arm this process with the present settings, for `import patchkit.auto`.
 
     Returns:
-        As `arm` does.
+        What `arm` returns.
 
     Raises:
-        SettingsError: A session of other settings is there: its patches are not those asked for.
-        PatchkitError: As `arm` raises it.
+        SettingsError: The process was armed before, with settings that select other patches.
+        PatchkitError: What `arm` raises.
     """
     try:
         session = arm(by="an import of patchkit.auto")
@@ -147,12 +147,13 @@ def arm_as_asked() -> Session | None:
 
 
 def _refuse_other_settings(former: Settings, present: Settings) -> None:
+    """Raise a SettingsError if a setting that decides which patches apply has changed."""
     changed: list[str] = []
     for variable, field_name in _DECISIVE.items():
         was = getattr(former, field_name)
         now = getattr(present, field_name)
         if was != now:
-            changed.append(f"{variable} was {_words(was)}, and is {_words(now)} now")
+            changed.append(f"{variable} was {_shown(was)}, and is {_shown(now)} now")
     if changed:
         raise SettingsError(
             f"{_state.made_by or 'something'} has armed patchkit in this process before: "
@@ -161,8 +162,8 @@ def _refuse_other_settings(former: Settings, present: Settings) -> None:
         )
 
 
-def _words(setting: Any) -> str:
-    """Write a setting as its variable has it."""
+def _shown(setting: Any) -> str:
+    """Write a setting as the text of its variable; a tuple of pairs as 'name=value,…'."""
     if not setting:
         return "not set"
     if isinstance(setting, str):
@@ -172,14 +173,16 @@ def _words(setting: Any) -> str:
 
 
 def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
-    """Lend the session of this process; where it is not armed, one without a role.
+    """Lend the session of this process to a block of `patchkit.applied`.
+
+    If the process is not armed, the session has no role, so it applies nothing by itself.
 
     Args:
-        names: The patches that it is to know; by default all.
+        names: The patches that it is to know; none for all.
         packs: Further packs whose rows it is to know, for no role.
 
     Returns:
-        The session, to be given back.
+        The session; the block must pass it to `give_back`.
 
     Raises:
         SettingsError: `PATCHKIT=0` says to do nothing, or a setting is malformed.
@@ -198,6 +201,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
             if is_first:
                 session.arm(frozenset(), lent=True)
             knows_all_names = bool(names) and session.states.keys() >= set(names)
+            # The rows of `packs`, and of packs that were named since the session was made, are new.
             if packs or (present and not knows_all_names):
                 session.blocks.meet(Registry.collect(settings, packs))
         except BaseException:
@@ -207,7 +211,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
 
 
 def give_back(session: Session, packs: Collection[str] = ()) -> None:
-    """Give a lent session back; the last borrower ends it, unless it was armed since.
+    """Give a lent session back; the last block ends it, unless the process was armed meanwhile.
 
     Args:
         session: The session.
@@ -220,6 +224,7 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
             is_over = not (_state.borrowers or _state.is_armed)
             if is_over:
                 _state.session = None
+        # Rows of packs that no block names any more are dropped; with the last block, all of them.
         if _state.borrowers:
             session.blocks.forget(
                 {pack for pack, count in _state.packs.items() if count == 0}
@@ -231,47 +236,53 @@ def give_back(session: Session, packs: Collection[str] = ()) -> None:
 
 
 def _take_to_arm(session: Session, by: str) -> tuple[Session, bool]:
-    """Return the one session, which is this one if there is none, and whether to arm it now."""
+    """Mark the process as armed.
+
+    Returns:
+        The one session, which becomes the given one if there is none; and whether the caller is the
+        first, who has to arm it.
+    """
     with _state.guard:
         if _state.session is None:
+            _state.session = session
             _state.made_by = by
-        session = _state.session = _state.session or session
         is_first = not _state.is_armed
         _state.is_armed = True
-    return session, is_first
+        return _state.session, is_first
 
 
 def _take_to_lend(session: Session) -> tuple[Session, bool]:
-    """Return the one session, which is this one if there is none, and whether to arm it now."""
+    """Count a borrower; return the session, and whether the caller has to arm it, as above."""
     with _state.guard:
         if _state.session is None:
+            _state.session = session
             _state.made_by = "a block of patchkit.applied"
-        session = _state.session = _state.session or session
         is_first = not (_state.is_armed or _state.borrowers)
         _state.borrowers += 1
-    return session, is_first
+        return _state.session, is_first
 
 
 def _make(settings: Settings) -> Session:
+    """Make a session of all rows of this process, not armed yet."""
     selection = Selection(
         settings, Versions.of(settings), Drift(settings.lock), os.environ
     )
     journal = Journal(settings.journal)
     if journal.directory not in (None, settings.journal):
-        # A child may be started from another folder: it writes beside this process all the same.
+        # The path was relative, and a child may be started from another folder.
         os.environ["PATCHKIT_JOURNAL"] = str(journal.directory)
     return Session(Registry.collect(settings, stand_ins=_stand_ins), selection, journal)
 
 
 def _stand_ins(pack: str, error: DeclarationError) -> Iterable[Row]:
-    """Return rows for a pack that cannot be imported here, as `patchkit run` has told them."""
+    """Return the rows that `patchkit run` has passed on for a pack that cannot be imported here."""
     from patchkit.runtime.reach.told_rows import stand_ins  # noqa: PLC0415 - few processes need it
 
     return stand_ins(pack, error)
 
 
 def arrive(role: str | None) -> None:
-    """Arm a spawned child; a `role` that its parent names wins over a guess."""
+    """Arm a spawned child; a `role` that its parent names replaces one that was guessed here."""
     roles = frozenset({Role(role or Role.MAIN)})
     session = arm(roles, by="the parent process")
     if session is None or session.roles == roles:
@@ -293,6 +304,7 @@ def arrive_in_actor(role: str) -> None:
 
 
 def _before_fork() -> None:
+    """Stop the verifier, which has a thread, before this process forks."""
     if _state.session is not None:
         _state.session.lookout.verifier.before_fork()
 
@@ -303,6 +315,7 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    """Renew the locks, which another thread may have held, and tell the session of the fork."""
     _state.guard = threading.Lock()
     _state.turn = threading.RLock()
     if _state.session is not None:

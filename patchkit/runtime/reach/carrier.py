@@ -1,10 +1,10 @@
-"""Makes objects that arm a process when they are unpickled there, before what follows them."""
+"""Makes objects that arm a process by being unpickled there, before what comes after them."""
 
 from typing import Any
 
 from patchkit.core.rows.declaration import Role
 
-# These run where patchkit may not be installed, so they are text and not functions.
+# This code runs where patchkit may not be installed, so it is pickled as text, not as functions.
 _ARRIVE = """
 import sys
 if sys_path:
@@ -20,8 +20,8 @@ except ModuleNotFoundError as error:
     ) from error
 {arrive}(role)
 """
-# Ray takes any `Exception` for a class that it can do without, goes on to the arguments, and
-# reports what fails there. The text of a `SystemExit` it hands to whoever asked for the actor.
+# After an `Exception`, Ray goes on to unpickle the actor's arguments, and reports only what fails
+# there. The text of a `SystemExit` reaches the process that has created the actor.
 _ARRIVE_IN_ACTOR = """
 try:
     exec(arrive)
@@ -32,18 +32,18 @@ except Exception as error:
     kind, node = type(error).__name__, os.uname().nodename
     raise SystemExit(f"(patchkit on node {node}) {kind}: {error}") from error
 """
-# A base that is none: `__mro_entries__` says so wherever a class is made of it.
+# It is unpickled as a base class, so it must be an object whose `__mro_entries__` names no base.
 _AS_BASE = """exec(code) or type(
     "Carried", (), {"__module__": "__main__", "__mro_entries__": lambda self, bases: ()}
 )()"""
 
 
 class Carrier:
-    """Unpickling it arms the process; what comes out is None.
+    """An object that arms the process in which it is unpickled; it is None there.
 
     Args:
-        role: The role of the process, where it is known.
-        sys_path: For a process that would set its own only after the unpickling.
+        role: The role of that process; None if it is not known.
+        sys_path: Becomes `sys.path` first, if that process sets its own only later; None if not.
     """
 
     arrive = "arrive"
@@ -64,10 +64,10 @@ class Carrier:
 
 
 class ActorCarrier(Carrier):
-    """The same for a Ray actor's class, pickled as if it were its first base class.
+    """A carrier for the class of a Ray actor, which is pickled as the first of its base classes.
 
-    A class may return to the process that sent it, with an error for example: it does nothing
-    there. A worker process that cannot be armed ends and says why.
+    It does nothing in a process that is no worker of Ray's, as a class may come back to its sender,
+    with an error for example. A worker process that cannot be armed ends and says why.
     """
 
     arrive = "arrive_in_actor"
@@ -77,8 +77,9 @@ class ActorCarrier(Carrier):
         return eval, (_AS_BASE, names)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[()]:
+        """Be no base of a class that is made with this among its bases."""
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Have `cls`, a class that is pickled by value, carry this before its bases."""
+        """Put this before the bases with which `cls`, a class, is pickled by value."""
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Imports the device backend: the module that adds a device name such as 'npu' to torch.
 
-`PATCHKIT_DEVICE_BACKEND` names it, by default `torch_npu`. Some bodies import it at their top, and
-so it is imported where a class of such a body is unpickled.
+`PATCHKIT_DEVICE_BACKEND` names it; the default is `torch_npu`. Some bodies import it at their top,
+so that it is imported in any process that unpickles a class of such a body.
 """
 
 import importlib
@@ -19,10 +19,10 @@ def backend_name() -> str:
 
 
 def is_installed() -> bool | str:
-    """Answer a row's `when`.
+    """Whether the device backend can be imported; rows name this function as their `when`.
 
     Returns:
-        True, or the reason why there is nothing to import.
+        True, or a message that says what is not installed.
     """
     name = backend_name()
     if name in sys.modules:
@@ -36,6 +36,6 @@ def is_installed() -> bool | str:
 
 
 def import_backend() -> None:
-    """Import the device backend if it is installed; an error in it is not caught."""
+    """Import the device backend if it is installed; an error of that import is not caught."""
     if is_installed() is True:
         importlib.import_module(backend_name())

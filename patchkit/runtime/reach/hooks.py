@@ -1,9 +1,11 @@
-"""Hooks the calls with which a process enters a role, or starts another process.
+"""Wraps the functions by which a process enters a role, or starts another process.
 
 Children of `multiprocessing`, and of `multiprocess`, get patchkit and their role. A spawned child
-unpickles its preparation data first; patchkit adds an object that arms the child. A forked child
-has inherited the session, and only takes on its role. vLLM's model registry starts a helper with
-`subprocess`, which unpickles the function that it is to call.
+unpickles its preparation data first, to which patchkit adds an object that arms the child. A forked
+child has inherited the session, and only enters its role. vLLM's model registry starts a helper
+with `subprocess`; it is armed by the function that it unpickles and calls.
+
+A wrapper is called as `wrapper(wrapped, instance, args, kwargs)`, as that of a `Wrap` is.
 """
 
 import sys
@@ -49,12 +51,14 @@ def _wrap(session: Session, target: Target, wrapper: Any) -> None:
 
 
 def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> None:
+    """Wrap a target in its module, which has been imported; do nothing if it is not there."""
     from patchkit.runtime.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
 
     try:
         location = locate(module, target.qualname)
         if getattr(location.owner, "__module__", target.module) != target.module:
-            return  # only a name for another module's class
+            return  # the name was imported from another module, where it is wrapped
+        # With this rank, the wrappers of patches lie around this one.
         context = Context(module, module, sites, rank=(-1, 0))
         layers = wrapped_at([location], wrapper, context, str(target))
     except TargetError:
@@ -63,7 +67,7 @@ def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> 
 
 
 def watch_entries(session: Session) -> None:
-    """Enter a role where a call begins it, or Ray loads an actor or task.
+    """Enter a role when a function of a row `call` is called, or when Ray loads an actor or task.
 
     Args:
         session: The session of this process.
@@ -80,7 +84,10 @@ def watch_entries(session: Session) -> None:
 
 
 def _reporting(session: Session, row: ProcessRow) -> Any:
-    """Note which patches have no process once something else runs in place of their targets."""
+    """Write to the journal which patches have no effect, as `row`'s process replaces their targets.
+
+    An example is vLLM's frontend in Rust, which runs in place of the server in Python.
+    """
 
     def report(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         for name in row.leaves_out(session.selected()):
@@ -103,7 +110,11 @@ def _entering_main(session: Session) -> Any:
 
 
 def _entering(session: Session, role: Role) -> Any:
-    """Enter the role of a process that was started, which may be called with a configuration."""
+    """Enter a role in a call that begins the work of a process, and check the configuration there.
+
+    By the configuration, the process finds out whether it has the same patches as the one that made
+    it.
+    """
 
     def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         session.enter(role)
@@ -119,7 +130,10 @@ def _entering(session: Session, role: Role) -> Any:
 
 
 def _configuration(values: Iterable[Any]) -> Any:
-    """Find the engine's configuration in arguments; `init_worker` has it in a list of dicts."""
+    """Find the engine's configuration in the arguments of a call; None if there is none.
+
+    Lists and dicts are searched, too: `init_worker` has it in a list of dicts.
+    """
     for value in values:
         if hasattr(value, "additional_config"):
             return value
@@ -134,14 +148,17 @@ def _configuration(values: Iterable[Any]) -> Any:
 
 
 def _watch_ray(session: Session) -> None:
-    """Have a Ray worker process enter the role of its actor's class; a process for tasks is a main.
+    """Have a Ray worker process enter the role of its actor's class; for tasks, the role of main.
 
-    The role is entered before Ray unpickles the class, so that the class refers to what is patched.
-    The name tells whether a class is vLLM's; a user's class means a main process. A class that
-    derives from one of vLLM's is known after unpickling. Methods are looked up later, like tasks.
+    The role is entered before Ray unpickles the class, so that the class refers to patched objects.
+    Until then only its name is known: one of vLLM's classes is recognized by it, and any other is
+    taken for a user's class in a main process. A class that derives from one of vLLM's is
+    recognized after it was unpickled, and the process changes its role. Its methods are looked up
+    later still.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """Unpickle the class of an actor, in the role that its name tells."""
         if session.roles:
             return wrapped(*args, **kwargs)
         expected = _expected_role(session, (*args, *kwargs.values()))
@@ -162,7 +179,12 @@ def _watch_ray(session: Session) -> None:
 
 
 def _expected_role(session: Session, arguments: Iterable[Any]) -> Role:
-    """Return the role of an actor's class by its name, which its descriptor has."""
+    """Return the role of an actor's class by its name, which is in Ray's descriptor of it.
+
+    Args:
+        session: The session of this process.
+        arguments: The arguments of Ray's function, one of which is the descriptor.
+    """
     for argument in arguments:
         module = getattr(argument, "module_name", "")
         name = getattr(argument, "class_name", "")
@@ -173,7 +195,9 @@ def _expected_role(session: Session, arguments: Iterable[Any]) -> Role:
 
 
 def watch_compilers(session: Session) -> None:
-    """Have torch.compile tell which code it inlines, and which artefacts it loads instead.
+    """Find out which code torch.compile inlines, and which compiled artefacts it loads instead.
+
+    A patched function that is inlined is in effect, though it is never called.
 
     Args:
         session: The session of this process.
@@ -195,7 +219,7 @@ def watch_compilers(session: Session) -> None:
 
 
 def watch_children(session: Session) -> None:
-    """Watch the children that `multiprocessing` starts, from both ends, and report unknown ones.
+    """Watch the children of `multiprocessing`, in parent and child, and report unrecognized ones.
 
     Args:
         session: The session of this process.
@@ -211,12 +235,13 @@ def watch_children(session: Session) -> None:
 
 
 def _watch_starts(session: Session) -> None:
-    """Have the parent note each child, and send a spawned one its role."""
-    # What a spawned child is sent is prepared within `start`, by a function that is given no
-    # process but its name. So `start` leaves the role for it, by thread.
+    """Have the parent write each child to the journal, and send a spawned one its role."""
+    # `start` calls `get_preparation_data`, which makes the data for a spawned child, and gets only
+    # the child's name. So the wrapper of `start` passes the role on in a variable of the thread.
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
+        """Start a child, and write it to the journal."""
         role = _role(session.processes.of_process(process))
         starting.role = role
         try:
@@ -230,9 +255,10 @@ def _watch_starts(session: Session) -> None:
         return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """Add an object that arms the child to what it unpickles first."""
         data = wrapped(*args, **kwargs)
         role = getattr(starting, "role", None)
-        # Somebody prepares a child outside `start`: only its name can tell.
+        # Other code may start a child without `start`; then only the name is known.
         if role is None:
             role = _role(session.processes.beginning("name", str(data.get("name", ""))))
         data["patchkit"] = Carrier(role, data.get("sys_path"))
@@ -245,7 +271,7 @@ def _watch_starts(session: Session) -> None:
 
 
 def _watch_beginnings(session: Session) -> None:
-    """Have a child enter its role before its function runs, and end with patchkit's exit code."""
+    """Have a child enter its role before its function runs, or exit with an error."""
 
     def bootstrap(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         exit_code = _begin(session, process)
@@ -262,20 +288,25 @@ def _watch_beginnings(session: Session) -> None:
 
 
 def _role(row: ProcessRow | None) -> Role | None:
+    """Return the role of a row; None if there is no row, or its process has no role."""
     if row is None:
         return None
     return row.role
 
 
 def _report_if_unknown(session: Session, process: Any) -> None:
-    """Note that a child, which has vLLM loaded, is in no row of those that are known."""
+    """Write to the journal that no row recognizes a child process; vLLM is loaded in it."""
     is_child = type(process).__name__ != "_MainProcess"
     if is_child and session.processes.of_process(process) is None:
         session.journal.write("unknown", target=target_of(process))
 
 
 def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Have the function that a helper of vLLM's model registry unpickles carry patchkit along."""
+    """Wrap `_run_in_subprocess` of vLLM's model registry: the helper process is to be armed.
+
+    The helper unpickles the function. It gets a partial in its place, and a partial is pickled with
+    its attributes, one of which arms the process.
+    """
     function, *arguments = args
     carrying = partial(function)
     carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
@@ -283,7 +314,15 @@ def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _begin(session: Session, process: Any) -> int:
-    """Take on the role of a child process; return exit code 1 where it cannot run in that."""
+    """Enter the role of a child process that has just begun, and patch the function that it runs.
+
+    Args:
+        session: The session of this process.
+        process: The `multiprocessing` process.
+
+    Returns:
+        0, or an exit code if the process must not run.
+    """
     role = _role(session.processes.of_process(process))
     former = function_run_by(process)
     is_under_its_name = _under_its_name(former) == former
@@ -294,7 +333,8 @@ def _begin(session: Session, process: Any) -> int:
             session.become((role,))
         elif not session.roles:
             session.enter(Role.MAIN)
-        # A forked child has what its parent has read; a spawned one reads it anew, in its own role.
+        # A forked child has the function as the parent found it, with the parent's patches. If its
+        # name stood for it there, the child runs what the name stands for now.
         if is_under_its_name:
             function = _under_its_name(former)
             if function is None and former is not None:
@@ -302,26 +342,26 @@ def _begin(session: Session, process: Any) -> int:
                     f"the process is to run {former.__module__}.{former.__qualname__}, which a "
                     "patch for another role had put there"
                 )
-            process._target = _around(process._target, function)  # noqa: SLF001
+            process._target = _in_same_partials(process._target, function)  # noqa: SLF001
     except PatchkitError:
         from traceback import print_exc  # noqa: PLC0415 - no start pays for it
 
         print_exc()
-        session.lookout.end_as_told()  # from Python 3.13 on, a forked child has its `atexit` too
+        session.lookout.leave_exit_code()  # since Python 3.13, a forked child has its `atexit` too
         return 1
     return 0
 
 
-def _around(target: Any, function: Any) -> Any:
-    """Return a function in the partials that are around another one."""
+def _in_same_partials(target: Any, function: Any) -> Any:
+    """Return partials like those of `target`, around `function`; without any, `function` itself."""
     if not isinstance(target, partial):
         return function
-    inner = _around(target.func, function)
+    inner = _in_same_partials(target.func, function)
     return partial(inner, *target.args, **target.keywords)
 
 
 def _under_its_name(function: Any) -> Any:
-    """Return what is here under the name of a function; None where nothing is."""
+    """Return what a function's module, or a method's object, has under its name; None if none."""
     try:
         if isinstance(function, MethodType):
             return getattr(function.__self__, function.__name__)

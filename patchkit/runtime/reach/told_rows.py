@@ -1,9 +1,9 @@
-"""Tells child processes what the rows of packs are for, where they cannot import a pack.
+"""Passes the rows of packs on to child processes that cannot import the packs.
 
-A command may start Pythons of other environments, in which a pack is not there, or what it
-imports. Such a process need not stop as long as it imports no module that the pack changes. So
-`patchkit run` tells it which these are; where one is imported, the patch fails as any patch whose
-body cannot be imported, and does what its failure does.
+A command may start Pythons of other environments, in which a pack, or a module that it imports, is
+not installed. Such a process may run as long as it imports no module that the pack changes. So
+`patchkit run` puts into a variable which modules these are. The child makes rows of that. If one of
+the modules is imported, its patch fails like any patch whose body cannot be imported.
 """
 
 import json
@@ -25,32 +25,33 @@ from patchkit.registry import is_own_pack
 from patchkit.runtime.process.journal import say
 
 VARIABLE = "PATCHKIT_ROWS"
-"""Holds what is told."""
+"""The variable with the rows, as JSON."""
 
-# Linux passes no longer variables than 128 KiB.
+# The most characters; Linux passes variables of up to 128 KiB.
 _MOST = 100_000
 
 _DECIDING = ("name", "requires", "required", "env")
-"""The fields of a patch that decide where it is due, and what its failure does."""
+"""The fields of a patch that decide whether it applies, and what its failure does."""
 
 
 def environment_of(rows: Iterable[Row]) -> dict[str, str]:
-    """Write what rows are for into variables for child processes.
+    """Write rows into a variable for child processes.
 
     Args:
-        rows: The rows of all packs; those of patchkit's own are left out.
+        rows: The rows of all packs; those of patchkit's own packs are left out.
 
     Returns:
-        The variable; none where there is nothing to tell, or too much.
+        The variable and its text; {} if there are no rows, or too many.
     """
-    told = [_told(row) for row in rows if not is_own_pack(row.pack)]
-    text = json.dumps(told, default=list)
-    if not told or len(text) > _MOST:
+    facts = [_facts(row) for row in rows if not is_own_pack(row.pack)]
+    text = json.dumps(facts, default=list)
+    if not facts or len(text) > _MOST:
         return {}
     return {VARIABLE: text}
 
 
-def _told(row: Row) -> list[Any]:
+def _facts(row: Row) -> list[Any]:
+    """Return what a child has to know of a row; these are the arguments of `_stand_in`."""
     changes = [
         [change.moment, change.place.module, change.requires]
         for change in row.patch.changes
@@ -60,20 +61,20 @@ def _told(row: Row) -> list[Any]:
 
 
 def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
-    """Make rows that fail where a module is imported that a pack's patches are for.
+    """Make rows of a pack that cannot be imported, which fail when a module of theirs is imported.
 
     Args:
-        pack: A pack that cannot be imported here.
-        error: Why it cannot.
+        pack: The dotted name of the pack.
+        error: Why it cannot be imported.
 
     Returns:
         The rows, one for each of the pack's.
 
     Raises:
-        DeclarationError: Nobody has told what the pack's rows are for.
+        DeclarationError: The variable has no rows of the pack; this is `error`.
     """
-    told = json.loads(os.environ.get(VARIABLE, "[]"))
-    rows = [_stand_in(*facts) for facts in told if facts[0] == pack]
+    facts_of_all = json.loads(os.environ.get(VARIABLE, "[]"))
+    rows = [_stand_in(*facts) for facts in facts_of_all if facts[0] == pack]
     if not rows:
         raise error
     say(
@@ -84,6 +85,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
 
 
 def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
+    """Make a row with the modules of another; each change fails, as the body cannot be imported."""
     failing: list[Change] = []
     for moment, module, requires in changes:
         if moment == SERVING:

@@ -1,1 +1,1 @@
-"""Applies patches for the time of a test or of a `with`, and undoes them afterwards."""
+"""Applies patches for the time of a test or of a `with` block, and undoes them afterwards."""

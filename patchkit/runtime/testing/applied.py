@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Applied:
     """Apply patches in this process for the time of a `with` block, or of a decorated function.
 
-    The patches apply whatever the roles of the process, so that a worker's can be tried in a test.
-    Their targets' modules are imported; a change that comes before an import waits for it. What was
-    applied before stays applied afterwards, everything else is the very object that it was.
+    The patches apply whatever the roles of the process, so that a test can try those of a worker.
+    The modules of their targets are imported; a change that is made before an import waits for it.
+    What was applied before the block stays applied. Everything else is undone: the original objects
+    are back.
 
-    The decorator is for functions, coroutine functions and generators of both kinds; what is
-    returned may be used again, also within itself.
+    The decorator is for functions, coroutine functions and generators of both kinds. The result of
+    a call may be used several times, also inside of its own block.
 
     Args:
         *names: The patches; without names all that are for here apply.
@@ -47,9 +48,9 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
         A context manager that is a decorator, too.
 
     Raises:
-        UnknownPatchError: A name is no text; from the block, where no row has it.
-        DeclarationError: From the block, where a patch of `packs` has the name of another.
-        ApplyError: From the block, where a patch is not for here, or fails.
+        UnknownPatchError: A name is no text; as the block is entered, if no row has the name.
+        DeclarationError: As the block is entered, if a patch of `packs` has the name of another.
+        ApplyError: As the block is entered, if a patch is not for here, or fails.
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:
@@ -66,17 +67,18 @@ class Applied:
 
     Args:
         names: The patches; none for all that are for here.
-        packs: The names of modules of packs that are looked at beside those of the process.
+        packs: The modules of packs that are read beside those of the process.
     """
 
     def __init__(self, names: tuple[str, ...], packs: tuple[str, ...]) -> None:
         self._names = names
         self._packs = packs
-        # Those that are entered now: the session, and the patches that it holds for the block.
+        # Of each block that is entered now: the session, and the patches that it applies for it.
         self._blocks: list[tuple[Session, tuple[str, ...]]] = []
 
     def __enter__(self) -> Applied:
-        # Late: whoever imports the vocabulary does not need it.
+        """Borrow the session of this process, and apply the patches."""
+        # Imported late, as `import patchkit` imports this module's name only.
         from patchkit.runtime.reach.arming import give_back, lend  # noqa: PLC0415
 
         session = lend(self._names, self._packs)
@@ -95,13 +97,14 @@ class Applied:
         error: BaseException | None,
         _: TracebackType | None,
     ) -> None:
+        """Undo what was applied, and give the session back."""
         from patchkit.runtime.reach.arming import give_back  # noqa: PLC0415
 
         session, names = self._blocks.pop()
         try:
             session.blocks.let_go(names)
         except UndoError:
-            # Else that matters more, and this has been said on stderr.
+            # An error of the block itself matters more; this one was written to stderr already.
             if error is None:
                 raise
         finally:
@@ -117,7 +120,7 @@ class Applied:
             A function of the same kind.
 
         Raises:
-            UnknownPatchError: It is a class, or nothing that can be called.
+            UnknownPatchError: It is a class, or cannot be called.
         """
         if isinstance(function, (staticmethod, classmethod)):
             return cast("Function", type(function)(self(function.__func__)))
@@ -125,9 +128,9 @@ class Applied:
             raise UnknownPatchError(
                 f"found {function!r} to decorate, expected a function; decorate a class's methods"
             )
-        return cast("Function", functools.wraps(function)(self._around(function)))
+        return cast("Function", functools.wraps(function)(self._in_block(function)))
 
-    def _around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _in_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the same kind that runs a function in a block."""
         block = functools.partial(Applied, self._names, self._packs)
 
@@ -150,6 +153,7 @@ class Applied:
             return _async_generator(function, block)
         if isgeneratorfunction(function):
             code = getattr(function, "__code__", None)
+            # A generator that `types.coroutine` has decorated can be awaited, and must stay so.
             if getattr(code, "co_flags", 0) & CO_ITERABLE_COROUTINE:
                 return types.coroutine(generator)
             return generator
@@ -159,7 +163,10 @@ class Applied:
 def _async_generator(
     function: Callable[..., Any], block: Callable[[], Applied]
 ) -> Callable[..., Any]:
-    """Run an asynchronous generator in a block; what is sent or thrown goes on to it."""
+    """Return an asynchronous generator function that runs another one in a block.
+
+    A `yield from` does not exist there, so what is sent or thrown in is passed on by hand.
+    """
 
     async def async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         with block():
@@ -183,9 +190,15 @@ def _async_generator(
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:
-    """Return what a function returned, unless that does its work after the block."""
+    """Return what a plain function returned.
+
+    Raises:
+        ApplyError: It is a coroutine or a generator, which would run after the block.
+    """
     if isawaitable(value) or isgenerator(value) or isasyncgen(value):
-        getattr(value, "close", bool)()  # no warning that it was never awaited
+        close = getattr(value, "close", None)
+        if close is not None:
+            close()  # or Python would warn that it was never awaited
         raise ApplyError(
             f"{function!r} returned {type(value).__name__} {value!r}, which would run unpatched, "
             "expected it to be done; decorate the function that has the `async` or the `yield`"

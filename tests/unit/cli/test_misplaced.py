@@ -30,6 +30,8 @@ def do(what):
         assert up.mod.function()
     if what == "looks up":
         assert up.mod.look_up()
+    if what == "looks up another":
+        assert up.mod.look_up("b")
 
 def worker():
     do(WORKER)
@@ -48,12 +50,19 @@ if __name__ == "__main__":
     run(core, "EngineCore")
 """
 UP = """
-TABLE = {"a": "old"}
+TABLE = {"a": "up.mod.Old", "b": "up.mod.Other"}
 def function(): return "old"
-def look_up(): return TABLE["a"]
+class Old:
+    def run(self): return "old"
+class Other(Old):
+    def run(self): return "other"
+def look_up(key="a"):
+    cls = TABLE[key]
+    return globals()[cls.rpartition(".")[2]]().run() if type(cls) is str else cls
 """
 BODY = """
-NEW = "new"
+class NEW:
+    pass
 def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 """
 WRAP = "Wrap('up.mod:function', by='by')"
@@ -76,6 +85,8 @@ ITEM = "Replace('up.mod:TABLE[\"a\"]', by='NEW')"
         (WRAP, "WORKER", "imports", "calls", False),
         (WRAP, "WORKER", "nothing", "imports", False),
         (ITEM, "WORKER", "imports", "looks up", False),
+        (ITEM, "WORKER", "looks up another", "looks up another", False),
+        (ITEM, "WORKER", "looks up another", "looks up", False),
     ],
 )
 def test_whether_a_patch_is_for_the_wrong_role(

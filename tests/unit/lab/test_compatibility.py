@@ -135,6 +135,13 @@ def test_a_page_has_all_that_a_lane_said() -> None:
     assert without.endswith("## Lanes without a result\n\n| lane |\n|---|\n| 2 |\n")
 
 
+def test_lanes_with_one_reason_share_a_line() -> None:
+    """A check that several lanes did not run for the same reason is explained once."""
+    results = {name: result(ray_v2="not run: no V2") for name in ("1", "2")}
+    page = compatibility.pages([PLAN, OTHER], results)["md"]
+    assert "- 1, 2, `ray-v2`: no V2" in page.splitlines()
+
+
 def test_the_grid_is_one_page_in_the_style_of_check() -> None:
     """Details of a cell are in its title, and nothing that a lane said is markup."""
     results = {"1": result(), "2": result(ray_v2="not run: <none>", engine="failed: x")}

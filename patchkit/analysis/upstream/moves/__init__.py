@@ -1,1 +1,1 @@
-"""Where a target went that a release no longer has."""
+"""Finds where a target went that a release no longer has."""

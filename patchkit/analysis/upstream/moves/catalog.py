@@ -22,11 +22,11 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _RUN = 4
-"""How many successive words are compared at a time."""
+"""How many successive tokens are compared at a time."""
 TRIVIAL = 20
-"""Words below which a source is evidence of nothing: `return self.x` has 12."""
+"""Tokens below which a source is evidence of nothing: `return self.x` has 12."""
 TELLING = 35
-"""Words from which a source is evidence without its name."""
+"""Tokens from which a source is evidence without its name."""
 
 
 class Definition(NamedTuple):
@@ -51,19 +51,23 @@ class Definition(NamedTuple):
 
 
 def scan(text: bytes) -> list[Definition]:
-    """Return what a file defines outside of functions, by its lines alone.
+    """List what a file defines outside of functions, judged by its lines and their indentation.
 
-    That is a hundred times faster than parsing. A line of a string may be taken for a definition:
-    whoever relies on one parses it.
+    That is a hundred times faster than parsing. A line inside a string may be taken for a
+    definition, so a caller that relies on one parses it: see `parse_definition`.
 
     Args:
         text: The content of the file.
+
+    Returns:
+        The definitions, in the order of the file.
     """
     definitions: list[Definition] = []
     scopes: list[Definition] = []  # the classes and functions that the line stands in
     for line in _LINE.finditer(text):
         indent, keyword, name, assigned = line.groups()
         width = len((indent or b"").expandtabs())
+        # A line ends the scopes that are not indented less; one with `if` or `try` does only that.
         while scopes and scopes[-1].width >= width:
             scopes.pop()
         is_definition = keyword or assigned
@@ -121,13 +125,17 @@ def parse_definition(text: bytes, definition: Definition) -> ast.stmt | None:
 
 @lru_cache(maxsize=64)
 def _end(width: int) -> re.Pattern[bytes]:
-    """Return what matches before the first line that is indented by `width` or less."""
-    # A closing bracket belongs to what it closes, a comment to nothing.
+    """Return a pattern for the end of a block: the first line indented by `width` or less."""
+    # A closing bracket does not end the block that it closes, nor does a comment.
     return re.compile(rb"\n[ \t]{0,%d}(?=[^\s#)\]}])" % width)
 
 
 class Likeness:
-    """Statements to compare, as the words of a fingerprint without their name and decorators.
+    """How some statements are written, to be compared with how others are.
+
+    A source is taken as the tokens that its fingerprint hashes, such as `<Return` and `.value`,
+    without the name and the decorators of a definition: it may have been renamed. Two sources are
+    compared by their runs of four successive tokens.
 
     Args:
         nodes: The statements: one definition, or all of a file.
@@ -135,13 +143,13 @@ class Likeness:
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
         tokens: list[str] = []
-        head_size = 0
+        header_size = 0  # the tokens of `def f(…) -> T:`, which say little
         for node in nodes:
             tokens += _tokens(node, decorator_list=[])
             if isinstance(node, DEFS):
-                head_size += len(_tokens(node, decorator_list=[], body=[]))
-        self.size = len(tokens) - head_size
-        """In words, of a function those of its body: `pass` has none, `return self.x` 12."""
+                header_size += len(_tokens(node, decorator_list=[], body=[]))
+        self.size = len(tokens) - header_size
+        """The number of tokens, of a function only those of its body: `return self.x` has 12."""
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
         starts = range(max(1, len(tokens) - _RUN + 1))
@@ -150,20 +158,25 @@ class Likeness:
         )
 
     def to(self, other: Likeness) -> float:
-        """Return how alike two likenesses are: the share of runs of words that both have.
+        """Return how alike the statements are to others.
 
         Args:
-            other: The other one.
+            other: The likeness of the others.
 
         Returns:
-            A number from 0 to 1.
+            Of all runs of tokens that either has, the share that both have, from 0 to 1.
         """
         shared = len(self._runs & other._runs)
         return round(shared / (len(self._runs) + len(other._runs) - shared), 3)
 
 
 def _tokens(node: ast.AST, **changes: object) -> list[str]:
-    """Return the words of a statement's fingerprint, with other values for some of its fields."""
+    """Return the tokens of a statement, without its name.
+
+    Args:
+        node: The statement.
+        changes: Fields that a definition is given before, such as `body=[]`.
+    """
     if isinstance(node, SCOPES):
         fields: dict[str, Any] = {
             name: getattr(node, name, None) for name in node._fields
@@ -195,14 +208,14 @@ class SourceFile:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The qualnames of its classes and functions; other names for them are left out."""
+        """The qualnames of its classes and functions; those of variables are left out."""
         return frozenset(
             item.qualname for item in self.definitions if item.kind != "name"
         )
 
     @cached_property
     def tops(self) -> frozenset[str]:
-        """What it defines outside of classes, variables too."""
+        """The names of its functions and classes outside of classes, and of its variables."""
         return frozenset(
             item.qualname for item in self.definitions if "." not in item.qualname
         )
@@ -254,6 +267,7 @@ class Catalog:
 
     @cached_property
     def _by_name(self) -> dict[str, set[str]]:
+        """All paths by the name of the module: `core` for `vllm/v1/engine/core.py`."""
         paths: dict[str, set[str]] = {}
         for path in self.paths:
             short_name = module_name(path).rpartition(".")[2]
@@ -261,7 +275,7 @@ class Catalog:
         return paths
 
     def files(self, paths: Iterable[str]) -> list[SourceFile]:
-        """Read files, all that were not read before at once.
+        """Return files; those that were not read before are fetched together.
 
         Args:
             paths: Their paths; one that cannot be read is left out.
@@ -279,6 +293,7 @@ class Catalog:
         return [file for file in files if file is not None]
 
     def _read(self, path: str) -> SourceFile | None:
+        """Read and scan one file; return None where it cannot be read."""
         text = self.source.read(path)
         if text is None:
             return None
@@ -314,7 +329,7 @@ class Catalog:
 
 
 def nearness(first: str, second: str) -> float:
-    """Return the share of parts that two dotted names have in common.
+    """Return the share of parts that two dotted names have in common: 2/3 for `a.b.c` and `a.b.d`.
 
     Args:
         first: A dotted name.
@@ -330,15 +345,16 @@ def nearness(first: str, second: str) -> float:
 
 
 def rarest(text: bytes, files: Sequence[SourceFile], count: int) -> list[bytes]:
-    """Return the words of a text that the fewest files hold.
+    """Return the words of a text that occur in the fewest files.
 
     Args:
         text: The text.
-        files: The files; a word that none of them holds is left out.
+        files: The files; a word that occurs in none of them is left out.
         count: How many words to return at most.
     """
+    # Long words are rare ones, as a rule; to search for all of them would take too long.
     longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
-    holders: Counter[bytes] = Counter()
+    file_counts: Counter[bytes] = Counter()
     for file in files:
-        holders.update(word for word in longest if word in file.text)
-    return sorted(holders, key=lambda word: (holders[word], word))[:count]
+        file_counts.update(word for word in longest if word in file.text)
+    return sorted(file_counts, key=lambda word: (file_counts[word], word))[:count]

@@ -1,9 +1,9 @@
 """Finds evidence that a definition was moved or renamed between two releases.
 
-No evidence are the name of a method by itself (half of all classes have a `forward`), a body that
-says next to nothing, and what the old release had beside the target already, for that has not
-moved. The limits below were chosen on three pairs of vLLM's releases; docs/resolution.md has the
-figures.
+Three things are no evidence: the name of a method alone, as half of all classes have a `forward`;
+a body of a few tokens; and a definition that stood beside the target in the old release, as that
+has not moved. The limits below were chosen on three pairs of vLLM's releases; docs/resolution.md
+has the figures.
 """
 
 import ast
@@ -39,7 +39,7 @@ _RARE = 6
 
 
 class LostDefinition(NamedTuple):
-    """A class or function that is looked for.
+    """A class or function of the old release that is looked for in the new one.
 
     Args:
         target: Where the old release defines it.
@@ -55,13 +55,13 @@ class LostDefinition(NamedTuple):
 
     @classmethod
     def of(cls, old: Resolution) -> "LostDefinition | None":
-        """Make one of what a target is in the old release.
+        """Take the definition from what a target is in the old release.
 
         Args:
             old: The target's resolution there.
 
         Returns:
-            The definition; None if the target is no class and no function.
+            The definition; None if the target is neither a class nor a function.
         """
         if not old.nodes or old.defined is None:
             return None
@@ -80,7 +80,7 @@ class LostDefinition(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A definition of the new release that may be what is looked for.
+    """A definition of the new release that may be the one that is looked for.
 
     Args:
         target: The definition.
@@ -94,14 +94,15 @@ class Candidate(NamedTuple):
 
 
 class Evidence:
-    """Two releases, and what the files of the new one say of definitions of the old one.
+    """Searches the files of a new release for definitions that an old release had.
 
-    Nothing moves to a file that is the same in both; a file that both have grows, as a rule.
+    A definition cannot have moved to a file that is the same in both releases. A file that both
+    have is larger in the new one, as a rule, if a definition has moved there.
 
     Args:
         new: The new release.
         old: The old release; None if nothing is known of it.
-        reach: Bytes of changed files to fetch for one target; None for all of them.
+        reach: How many bytes of changed files to fetch for one target; None for no limit.
     """
 
     def __init__(self, new: Resolver, old: Resolver | None, reach: int | None) -> None:
@@ -110,29 +111,30 @@ class Evidence:
         self._reach = reach
         self.new_catalog = Catalog(new.modules)
         if old is None:
-            nothing = Files(Tree("no release", None, Path()))
-            self.old_catalog = Catalog(Modules(nothing))
+            no_release = Tree("no release", version=None, root=Path())
+            self.old_catalog = Catalog(Modules(Files(no_release)))
         else:
             self.old_catalog = Catalog(old.modules)
         self.added_paths = self.new_catalog.paths - self.old_catalog.paths
 
     def stages(self, module: str, size: int) -> Iterator[list[SourceFile]]:
-        """Read the files that may have what a module lost, stage by stage.
+        """Read the files to which a definition may have moved, the likeliest first.
 
         Args:
-            module: The module of the old release.
-            size: The size of what is looked for, in bytes.
+            module: The module of the old release that had the definition.
+            size: The size of the definition, in bytes.
 
         Yields:
-            The files to look into; each stage has those of the stage before, and more.
+            The files to search; each stage has those of the stage before, and more.
         """
-        # Files of the module's name, and what a module that became a package holds.
+        # First, files that are named as the module is, and those below it: it may be a package now.
         below = f"{module.replace('.', '/')}/"
         named = self.new_catalog.named(module.rpartition(".")[2])
         inside = {path for path in self.new_catalog.paths if path.startswith(below)}
         near = {path for path in named | inside if self._has_changed(path)}
         yield self.new_catalog.files(near)
         if self._has_old:
+            # Then files that only the new release has, and last those that grew.
             near_or_added = near | self.added_paths
             yield self.new_catalog.files(near_or_added)
             grown = self._grown_within_reach(module, size)
@@ -141,7 +143,12 @@ class Evidence:
             yield self.new_catalog.files(self.new_catalog.paths)
 
     def _grown_within_reach(self, module: str, size: int) -> Iterator[str]:
-        """Yield files of both releases that grew by enough, the nearest to a module first."""
+        """Yield paths of files that grew between the releases, until `reach` bytes are used up.
+
+        Args:
+            module: The module to whose name the files' names are compared, the most similar first.
+            size: The size of the definition that they may have gained, in bytes.
+        """
         budget = self._reach
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
@@ -149,15 +156,15 @@ class Evidence:
         ):
             if not self._has_grown(path, size):
                 continue
-            content = self.new_catalog.source.mark(path)
-            if budget is not None and content is not None:
-                budget -= content.size
+            mark = self.new_catalog.source.mark(path)
+            if budget is not None and mark is not None:
+                budget -= mark.size
                 if budget < 0:
                     return
             yield path
 
     def _has_grown(self, path: str, size: int) -> bool:
-        """Whether a file of both releases may have taken in half of a size, as far as is known."""
+        """Whether a file of both releases has gained half of `size` bytes, or may have."""
         new_mark = self.new_catalog.source.mark(path)
         old_mark = self.old_catalog.source.mark(path)
         if not new_mark or not old_mark:
@@ -165,34 +172,36 @@ class Evidence:
         return new_mark != old_mark and new_mark.size >= old_mark.size + size // 2
 
     def _has_changed(self, path: str) -> bool:
+        """Whether a file of the new release is new, or may have other content than before."""
         new_mark = self.new_catalog.source.mark(path)
         return new_mark is None or new_mark != self.old_catalog.source.mark(path)
 
     def same_name(
         self, files: Iterable[SourceFile], lost: LostDefinition
     ) -> Iterator[Candidate]:
-        """Yield definitions of the same name that are alike, or lie in a successor of the file.
+        """Yield definitions of the same name that are alike, or in a successor of the module.
 
         Args:
-            files: The files to look into.
-            lost: What is looked for.
+            files: The files to search.
+            lost: The definition that is looked for.
         """
         for file in files:
             named = [item for item in file.definitions if item.name == lost.name]
             is_successor = bool(named) and self.succeeds(file, lost.target.module)
             for candidate in self.compared(file, named, lost):
-                is_inherited = is_successor and not candidate.is_method
-                if is_inherited or _is_same(candidate, lost):
+                # In a successor of the module the name is enough, unless it is that of a method.
+                is_same_by_name = is_successor and not candidate.is_method
+                if is_same_by_name or _is_same(candidate, lost):
                     yield candidate
 
     def renamed(
         self, files: Sequence[SourceFile], lost: LostDefinition
     ) -> Iterator[Candidate]:
-        """Yield definitions of any name whose source is that of what is looked for.
+        """Yield definitions of any name that are very alike; in the same module less is enough.
 
         Args:
-            files: The files to look into.
-            lost: What is looked for.
+            files: The files to search.
+            lost: The definition that is looked for.
         """
         if not lost.likeness.is_telling:
             return
@@ -210,11 +219,11 @@ class Evidence:
     def alike(
         self, files: Sequence[SourceFile], lost: LostDefinition
     ) -> Iterator[Candidate]:
-        """Yield definitions that share the rarest words of what is looked for.
+        """Yield definitions of any name that share rare words with the one that is looked for.
 
         Args:
-            files: The files to look into.
-            lost: What is looked for.
+            files: The files to search.
+            lost: The definition that is looked for.
         """
         rare = rarest(lost.text, files, _RARE)
         if not rare:
@@ -231,16 +240,20 @@ class Evidence:
     def compared(
         self, file: SourceFile, definitions: Iterable[Definition], lost: LostDefinition
     ) -> Iterator[Candidate]:
-        """Yield definitions as candidates, each compared with what is looked for.
+        """Compare definitions with the one that is looked for.
 
         Args:
             file: The file of the definitions.
             definitions: The definitions; those that the old release had are left out.
-            lost: What is looked for.
+            lost: The definition that is looked for.
+
+        Yields:
+            A candidate for each that may be the one, however alike it is.
         """
         siblings = self._siblings(lost)
         owner = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
+            # A class or module that had this name before, too, has not renamed the lost one to it.
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue
@@ -253,7 +266,7 @@ class Evidence:
                 yield Candidate(target, lost.likeness.to(likeness), is_method)
 
     def _siblings(self, lost: LostDefinition) -> frozenset[str]:
-        """Return what the old module defined beside what is looked for."""
+        """Return the qualnames of the other classes and functions of the old module."""
         old_file = self.old_catalog.module(lost.target.module)
         if old_file is None:
             return frozenset()
@@ -264,7 +277,8 @@ class Evidence:
 
         Args:
             candidates: The candidates.
-            near: The target that they are to be near to: of equals the nearest is chosen.
+            near: Of candidates that are equally alike, the one whose module has the most similar
+                name to that of this target is chosen.
 
         Returns:
             The candidate; None if the release has none of them.
@@ -308,15 +322,15 @@ class Evidence:
             new: The file of the new release.
 
         Returns:
-            The new module; None if it is another one.
+            The new module as a candidate; None if it is not the old one.
         """
-        is_named = new.short_name == old.short_name
+        has_same_name = new.short_name == old.short_name
         has_common = bool(old.tops & new.tops) or not old.tops
-        if not (is_named and has_common) and not self.succeeds(new, old.module):
+        if not (has_same_name and has_common) and not self.succeeds(new, old.module):
             return None
         likeness = old.file_likeness.to(new.file_likeness)
         limit = RENAMED_NEAR
-        if is_named:
+        if has_same_name:
             limit = SAME_NAME
         if likeness < limit:
             return None
@@ -336,12 +350,19 @@ class Evidence:
         return file.tops - old_file.tops
 
     def _was_there(self, file: SourceFile, qualname: str, target: Target) -> bool:
-        """Whether the old release defined a name in the same file, or where that file came from."""
+        """Whether the old release had a definition in the same file, or where that file came from.
+
+        Args:
+            file: The file of the new release.
+            qualname: The definition in it.
+            target: The definition that is looked for: a file that its module became may have it.
+        """
         if not self._has_changed(file.path):
             return True
         old_file = self.old_catalog.file(file.path)
         if old_file is not None:
             return qualname in old_file.names
+        # A new file may be one that was moved: an old one of the same name is gone.
         removed = self.old_catalog.named(file.short_name) - self.new_catalog.paths
         for origin in self.old_catalog.files(removed):
             if qualname in origin.names and origin.module != target.module:
@@ -350,13 +371,14 @@ class Evidence:
 
 
 def _is_same(candidate: Candidate, lost: LostDefinition) -> bool:
-    """Whether a definition of the same name is alike enough to be what is looked for."""
+    """Whether a definition of the same name is alike enough to be the one that is looked for."""
+    # The name of a method says nothing: its body must be long, and nearly the same.
     if candidate.is_method:
         return lost.likeness.is_telling and candidate.likeness >= RENAMED
     return not lost.likeness.is_trivial and candidate.likeness >= SAME_NAME
 
 
 def _shares(text: bytes, rare: Sequence[bytes]) -> bool:
-    """Whether a text has at least half of some words."""
+    """Whether a text has at least half of the rare words."""
     shared = [word for word in rare if word in text]
     return len(shared) * 2 >= len(rare)

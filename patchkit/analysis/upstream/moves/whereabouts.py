@@ -1,6 +1,6 @@
-"""Finds where a target went that a release lacks.
+"""Finds where a target went that a new release lacks.
 
-A method goes with its class, and elsewhere only by its source.
+A method is looked for where its class went, and anywhere else only by its source.
 """
 
 from typing import NamedTuple
@@ -29,12 +29,12 @@ class MoveResult(NamedTuple):
         words: What happened, for people; "" where nothing is known.
     """
 
-    place: Target | None
-    likeness: float | None
-    words: str
+    place: Target | None = None
+    likeness: float | None = None
+    words: str = ""
 
 
-GONE = MoveResult(None, None, "")
+GONE = MoveResult()
 _SHORT = 0.9
 """Likeness from which a short method is the same, in the same class."""
 
@@ -69,21 +69,22 @@ class MoveSearch:
             UpstreamError: A release cannot be read.
         """
         if target not in self._results:
-            # A search that comes back to its own target goes round in a circle: it finds nothing.
+            # The search may come back to this target in a circle; it finds nothing then.
             self._results[target] = GONE
             try:
                 self._results[target] = self._search(target)
             except UpstreamError:
-                del self._results[target]  # who asks again hears of it, too
+                del self._results[target]  # the next call is to raise the error, too
                 raise
         return self._results[target]
 
     def _search(self, target: Target) -> MoveResult:
+        """Choose the search by what the target is in the old release: module, member or alias."""
         if self._old is None:
             return self._by_name(target)
         old = self._old.resolve(target)
         if old.state != "present":
-            return self._by_name(target)
+            return self._by_name(target)  # there is no source to compare
         if not target.qualname:
             return self._module(target)
         if len(target.steps) > 1:
@@ -95,7 +96,12 @@ class MoveSearch:
         return self._definition(target, old)
 
     def _alias(self, old: Resolution, defined: Target) -> MoveResult:
-        """Find another name for what the old release defines elsewhere."""
+        """Find another name for a target that the old release only imports from elsewhere.
+
+        Args:
+            old: The target in the old release.
+            defined: Where the old release defines it.
+        """
         new = self._new.resolve(defined)
         if new.state == "present":
             return _by_resolution(
@@ -107,7 +113,7 @@ class MoveSearch:
         return result._replace(words=f"it was {defined}, {result.words}")
 
     def _member(self, target: Target, old: Resolution) -> MoveResult:
-        """Find what a class holds: where the class went, or else by itself."""
+        """Find a member of a class: in the class that the old one became, or else by its body."""
         owner = target.holder
         if self._new.resolve(owner).state == "present":
             return self._lost_member(owner, old)
@@ -123,11 +129,19 @@ class MoveSearch:
             message = (
                 f"{owner} is now {new_owner}, and it cannot be told whether that has it"
             )
-            return MoveResult(None, None, message)
+            return MoveResult(words=message)
         return self._lost_member(new_owner, old)
 
     def _lost_member(self, owner: Target, old: Resolution) -> MoveResult:
-        """Find a member that its class no longer has: under another name, or at its origin."""
+        """Find a member that its class no longer has.
+
+        It may have another name now, or the class may no longer derive from the base that defines
+        it, or its body is somewhere else.
+
+        Args:
+            owner: The class in the new release.
+            old: The member in the old release.
+        """
         lost = LostDefinition.of(old)
         if lost is not None:
             renamed = self._renamed_in(owner, lost)
@@ -152,24 +166,30 @@ class MoveSearch:
             limit = RENAMED_NEAR
         methods = []
         for definition in file.definitions:
-            holder = definition.qualname.rpartition(".")[0]
-            if definition.kind == "def" and holder == defined_owner.qualname:
+            class_name = definition.qualname.rpartition(".")[0]
+            if definition.kind == "def" and class_name == defined_owner.qualname:
                 methods.append(definition)
         compared = self._evidence.compared(file, methods, lost)
         alike = (candidate for candidate in compared if candidate.likeness >= limit)
         return self._evidence.best(alike, lost.target)
 
     def _by_body(self, old: Resolution, otherwise: str) -> MoveResult:
-        """Find a definition anywhere by its body; `otherwise` is said where there is none."""
+        """Find a definition of the same body in any file.
+
+        Args:
+            old: The member in the old release.
+            otherwise: The words of the result where there is none.
+        """
         lost = LostDefinition.of(old)
         if lost is None or not lost.likeness.is_telling:
-            return MoveResult(None, None, otherwise)
+            return MoveResult(words=otherwise)
+        # The last stage has the files of all stages.
         *_, files = self._evidence.stages(lost.target.module, len(lost.text))
         compared = self._evidence.alike(files, lost)
         alike = (candidate for candidate in compared if candidate.likeness >= RENAMED)
         best = self._evidence.best(alike, lost.target)
         if best is None:
-            return MoveResult(None, None, otherwise)
+            return MoveResult(words=otherwise)
         return _by_candidate(best, f"{otherwise}; its body went to")
 
     def _definition(self, target: Target, old: Resolution) -> MoveResult:
@@ -182,7 +202,7 @@ class MoveSearch:
             best = self._evidence.best(self._evidence.same_name(files, lost), target)
             if best is not None:
                 return _by_candidate(best, "moved to")
-        # The files of the last stage are those of all.
+        # The last stage has the files of all stages.
         best = self._evidence.best(self._evidence.renamed(files, lost), target)
         if best is None:
             return GONE
@@ -191,6 +211,7 @@ class MoveSearch:
         return _by_candidate(best, "moved and renamed to")
 
     def _module(self, target: Target) -> MoveResult:
+        """Find the new file that a module became."""
         old_file = self._evidence.old_catalog.module(target.module)
         if old_file is None:
             return GONE
@@ -205,7 +226,7 @@ class MoveSearch:
         return _by_candidate(best, "moved to")
 
     def _by_name(self, target: Target) -> MoveResult:
-        """Find what has the target's name, if that is a single thing."""
+        """Find the only definition of the target's name, where no old source can be compared."""
         namesakes: set[Target] = set()
         for files in self._evidence.stages(target.module, 0):
             for file in files:
@@ -219,26 +240,27 @@ class MoveSearch:
         if len(present) != 1:
             return GONE  # several are no answer
         message = f"something of that name is at {present[0]}, by name only"
-        return MoveResult(present[0], None, message)
+        return MoveResult(present[0], words=message)
 
 
 def _has_name(file: SourceFile, target: Target) -> bool:
-    """Whether a file defines the name of a target, or has that of a module."""
+    """Whether a file defines the name of a target; for a module, whether it has its name."""
     if not target.qualname:
         return file.short_name == target.module.rpartition(".")[2]
     return target.qualname in file.names or target.qualname in file.tops
 
 
 def _is_inherited(target: Target, origin: Target) -> bool:
-    """Whether what a class holds is defined in another class."""
+    """Whether a member of a class is defined in another class."""
     return bool(origin.qualname) and origin.holder != target.holder
 
 
 def _by_resolution(
     target: Target, old: Resolution, new: Resolution, message: str
 ) -> MoveResult:
+    """Return a result that was found by resolving names, with the likeness of the two sources."""
     if not old.nodes or not new.nodes:
-        return MoveResult(target, None, message)
+        return MoveResult(target, words=message)
     likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))
     return MoveResult(target, likeness, f"{message}, {likeness:.0%} alike")
 

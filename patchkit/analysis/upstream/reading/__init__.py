@@ -1,1 +1,1 @@
-"""Releases, read where they lie: installed, a tree, a wheel or source distribution, an index."""
+"""Reads the files of releases: installed, in a directory, an archive, an index or git."""

@@ -1,7 +1,7 @@
-"""Reads a release from an archive: what was read before comes from the cache, the rest is fetched.
+"""Reads a release from an archive: files that were read before from the cache, others from it.
 
-A file from an index is a stranger's: names that point outside, sizes that lie and archives made to
-fill the memory are refused, with the reason.
+An archive from an index may be hostile: names that lead out of it, wrong sizes and archives made
+to fill the memory are refused with an error that says why.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from patchkit.analysis.upstream.reading.files import (
 from patchkit.errors import UnreachableError, UpstreamError
 
 Span = tuple[int, int]
-"""From this byte of a file up to, not including, that one."""
+"""A part of a file: its first byte, and the byte after its last."""
 
 MAX_ALL = 1 << 30
 """Bytes of all Python files of an archive that is read whole."""
@@ -45,7 +45,7 @@ class ArchiveMember(NamedTuple):
 
     Args:
         start: The byte at which its header begins.
-        end: The byte after its data; 0 where only the cache has it.
+        end: The byte after its data; 0 in a source distribution, which is read whole.
         packed: Bytes of its packed data.
         size: Bytes of its content.
         crc: CRC-32 of its content.
@@ -65,41 +65,41 @@ Listing = dict[str, ArchiveMember]
 
 
 class Reader(Protocol):
-    """One archive, in its own format; UpstreamError where it is not what it should be."""
+    """Reads one archive of some format; raises UpstreamError where it is not a valid one."""
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
         """List its files.
 
         Returns:
-            The listing, and the contents of all Python files where the archive had to come whole.
+            The listing, and the contents of all Python files if the archive had to be fetched
+            whole.
         """
 
     def fetch(self, members: Listing) -> dict[str, bytes]:
         """Read some of its files.
 
         Args:
-            members: Those of its listing that are needed.
+            members: The files of its listing that are needed.
 
         Returns:
-            Their contents by path; those of others may come along.
+            Their contents by path; there may be those of other files, too.
         """
 
 
 @dataclass(eq=False)
 class Archived:
-    """A `ReleaseSource`: an archive, whose files are stored in the cache.
+    """A `ReleaseSource`: an archive, whose files are stored in a cache.
 
-    Once it has failed, it is asked nothing more: sixty questions about a broken wheel are one
-    error, and one request.
+    Its first error is raised again by every later call, so that a broken wheel costs one request.
 
     Args:
-        name: What messages call it, such as `vllm 0.32.0`.
+        name: Its name in messages, such as `vllm 0.32.0`.
         version: As released; None where unknown.
         location: The archive, for messages.
-        reader: What reads it.
-        cache: Where its files are stored.
-        key: Says in the cache which bytes the archive has, such as `sha256:…`.
-        project: The project whose releases share files of the same path, size and checksum.
+        reader: Reads the archive.
+        cache: Stores its files; in memory by default.
+        key: Identifies the content of the archive in the cache, such as `sha256:…`.
+        project: The project; its releases share entries of the cache for equal files.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Archived:
         if member is None or not is_python(path):
             return None
         content = self.cache.get(self._cache_key(path, member.size, member.crc))
-        # The cache vouches for the content, and the checksum for its being this file's.
+        # The key has the checksum, too, but the cache does not check that.
         if content is not None and zlib.crc32(content) == member.crc:
             return content
         return self._fetch([path])[path]
@@ -140,7 +140,7 @@ class Archived:
         return ContentMark(member.size, member.crc)
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Fetch the files at `paths` that there are, and that the cache does not have."""
+        """Fetch the files at `paths` that exist, and that the cache does not have."""
         listing = self._listing()
         missing = []
         for path in listing.keys() & set(paths):
@@ -151,10 +151,11 @@ class Archived:
             self._fetch(sorted(missing))
 
     def _member(self, path: str) -> ArchiveMember | None:
+        """Return the entry of a file in the listing; None where there is none."""
         member = self._listing().get(path)
         if member is None:
             return None
-        return ArchiveMember(*member)  # the cache has it as a list
+        return ArchiveMember(*member)  # a list if it is from the cache, as JSON has it
 
     def _listing(self) -> Listing:
         """Return the listing, from the cache if it is there."""
@@ -165,14 +166,16 @@ class Archived:
             return self._members
 
     def _fetch_listing(self) -> Listing:
+        """Read the listing from the archive, and store it with the contents that come with it."""
         with self._failing_once():
             listing, contents = self.reader.listing()
         self._store(contents)
-        # Last: a listing without its files would claim what is not there.
+        # After the contents, so that a listing in the cache is never without them.
         self.cache.put(self._listing_key(), json.dumps(listing).encode())
         return listing
 
     def _fetch(self, paths: Collection[str]) -> dict[str, bytes]:
+        """Read files from the archive, and store them; return their contents by path."""
         with self._lock:
             listing = self._listing()
             members = {path: ArchiveMember(*listing[path]) for path in paths}
@@ -194,7 +197,7 @@ class Archived:
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:
-        """Raise the error of the first failure again, in place of another try."""
+        """Name the archive in an error from the context; raise it again in any later context."""
         if self._failure:
             raise self._failure
         try:
@@ -210,10 +213,10 @@ class Archived:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no packaging tool writes.
+    """Refuse the name of a file that no packaging tool writes.
 
     Args:
-        name: The path of a file within an archive.
+        name: The path of the file within an archive.
 
     Raises:
         UpstreamError: It leads out of the archive, or has control characters.
@@ -231,20 +234,21 @@ SUFFIX = ".tar.gz"
 _NOT_INSTALLED = frozenset(
     {"benchmarks", "doc", "docs", "examples", "test", "tests", "tools"}
 )
+"""Folders of a source distribution that are for the project's own use, even if packages."""
 
 
 @dataclass(frozen=True)
 class SdistReader:
-    """Reads a source distribution, which has to be read whole; see `wheel` for the others.
+    """Reads a source distribution, which has to be read whole; `WheelReader` reads wheels.
 
     Args:
-        obtain: Brings the file here for a time.
+        obtain: Fetches the file; it lies on this machine until the context ends.
     """
 
     obtain: Callable[[], AbstractContextManager[Path]]
 
     def listing(self) -> tuple[Listing, dict[str, bytes]]:
-        """Return the listing of its Python files, and their contents."""
+        """List its Python files; return the listing, and their contents."""
         with self.obtain() as file:
             tree = dict(_python_files(file))
         listing = {}
@@ -256,13 +260,17 @@ class SdistReader:
         return listing, contents
 
     def fetch(self, members: Listing) -> dict[str, bytes]:  # noqa: ARG002 - all come along
-        """Return the contents of all of its Python files, the `members` among them."""
+        """Read all of its Python files, the `members` among them; return the contents by path."""
         _, contents = self.listing()
         return contents
 
 
 def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the Python files of an archive, and their contents."""
+    """Yield the path and the content of each Python file of an archive.
+
+    Raises:
+        UpstreamError: It is not a valid archive, or too large.
+    """
     try:
         with (
             _Bounded(file) as stream,
@@ -275,10 +283,11 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of each Python file, without the folder that has them all."""
     total = 0
     for member in archive:
-        check_name(member.name.rstrip("/") or ".")
-        path = member.name.partition("/")[2]  # without the folder that holds all
+        check_name(member.name.rstrip("/") or ".")  # an empty name is refused as `.` is
+        path = member.name.partition("/")[2]  # `vllm-0.32.0/vllm/x.py` is `vllm/x.py`
         if member.isfile() and is_python(path):
             check_size(path, member.size)
             total += member.size
@@ -289,13 +298,15 @@ def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
 
 
 class _Bounded(gzip.GzipFile):
-    """What an archive unpacks to, up to a limit: `tarfile` believes whatever sizes it states."""
+    """A gzip file that refuses to unpack too much: `tarfile` trusts the sizes in the archive."""
 
     def seek(self, offset: int, whence: int = 0) -> int:
+        """Move as a gzip file does; `tarfile` skips by this what is not read."""
         _check_total(offset, MAX_DOWNLOAD)
         return super().seek(offset, whence)
 
     def read(self, size: int | None = -1) -> bytes:
+        """Read as a gzip file does; refuse a size that no Python file or header has."""
         assert size is not None  # tarfile states a number
         if not 0 <= size <= MAX_FILE:
             raise UpstreamError(f"a header in it states {size:,} bytes")
@@ -308,9 +319,14 @@ def _check_total(size: int, limit: int) -> None:
 
 
 def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
-    """Map installed paths to those in the tree, of packages not for the project's own use."""
+    """Map the paths of packages below site-packages to those in the source distribution.
+
+    Args:
+        paths: The paths in the source distribution, such as `src/vllm/config.py`.
+    """
     paths_in_tree = set(paths)
     by_installed_path: dict[str, str] = {}
+    # The first of the roots wins, so it is the last to be entered.
     for root in reversed(ROOTS):
         for path_in_tree in paths_in_tree:
             if not path_in_tree.startswith(root):

@@ -1,9 +1,10 @@
-"""Stores on this machine what has been read of upstream.
+"""Caches on this machine what was fetched from indexes and archives.
 
-Each entry is a file of its own below `$XDG_CACHE_HOME/patchkit/upstream/`. The hash of the entry's
-name is the name of the file; the hash of name and content stands in the file, and an entry that
-does not agree with it is deleted, and fetched again. Files are written whole or not at all, so
-several processes may use the cache at once. A cache that cannot be written is done without.
+Each entry is a file of its own below `$XDG_CACHE_HOME/patchkit/upstream/`. The name of the file is
+the hash of the entry's name. The file begins with the hash of the entry's name and content; an
+entry for which it is wrong is deleted, and fetched again. Files are written whole or not at all,
+so that several processes may use the cache at once. If the directory cannot be written, entries
+are kept in memory.
 """
 
 import contextlib
@@ -18,37 +19,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 MAX_BYTES = 1 << 30
-"""When all files have more, those that were not used for longest go, to half of it."""
+"""If all files have more, those not used for longest are deleted, until half of it is left."""
 
 _FOLDER = "releases-2"
 _DIGEST_SIZE = 32
 _DAY = 86_400.0
-"""Seconds; an entry is marked as used once in a day at most."""
+"""Seconds; the time of last use is written at most once a day."""
 
 
 class IndexPage(NamedTuple):
     """A page of an index, as it was fetched.
 
     Args:
-        url: Where it came from after redirects: what its links are relative to.
+        url: Its URL after redirects, to which its links are relative.
         kind: Its media type.
-        etag: What the server calls this state of it; empty where it does not.
+        etag: Its ETag, by which the server tells whether it has changed; '' where there is none.
         fetched: When it was fetched, in seconds since the epoch.
         body: Its content.
     """
 
     url: str
     kind: str
-    etag: str
-    fetched: float
-    body: bytes
+    etag: str = ""
+    fetched: float = 0.0
+    body: bytes = b""
 
 
 def default_directory() -> Path:
-    """Return the directory of the cache, unless somebody says otherwise."""
+    """Return the directory of the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path.home() / ".cache"
-    if home.startswith("/"):  # the specification has relative paths ignored
+    if home.startswith("/"):  # the XDG specification says to ignore relative paths
         base = Path(home)
     return base / "patchkit" / "upstream"
 
@@ -57,8 +58,8 @@ class Cache:
     """The cache; safe for threads and processes.
 
     Args:
-        directory: Where its files lie; None stores everything in memory.
-        notice: Called with a sentence, once, if that cannot be written.
+        directory: Where its files lie; None to store everything in memory.
+        notice: Called once, with a sentence for the user, if the directory cannot be written.
         limit: How many bytes all files may have.
     """
 
@@ -129,7 +130,7 @@ class Cache:
         return file is not None and file.is_file()
 
     def put(self, name: str, content: bytes) -> None:
-        """Store an entry, in memory where the disk does not take it.
+        """Store an entry; in memory if it cannot be written.
 
         Args:
             name: Its name.
@@ -150,6 +151,7 @@ class Cache:
         self._memory[name] = content
 
     def _file(self, name: str) -> Path | None:
+        """Return the file of an entry, whether it exists or not; None without a directory."""
         if self._folder is None:
             return None
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -163,11 +165,11 @@ def _digest(name: str, content: bytes) -> bytes:
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Write a file whole or not at all, by way of a draft."""
+    """Write a file whole or not at all: write another one, and rename it."""
     if not file.parent.is_dir():
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
-    # For its owner alone.
+    # mkstemp makes a file that only its owner can read.
     handle, draft = tempfile.mkstemp(dir=file.parent, prefix="draft-")
     try:
         with os.fdopen(handle, "wb") as out:
@@ -182,7 +184,7 @@ def _shrink(folder: Path, limit: int) -> None:
     """Delete files down to half of the limit, if they have more bytes than it allows."""
     files = []
     for file in folder.glob("*/*"):
-        with contextlib.suppress(OSError):  # somebody else has dropped it
+        with contextlib.suppress(OSError):  # another process has deleted it
             state = file.stat()
             files.append((state.st_mtime, state.st_size, file))
     files.sort(reverse=True)

@@ -20,18 +20,18 @@ from patchkit.errors import UpstreamError
 _SLUG = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?$")
 _TAG = "tag: "
 _SAFE_SETTINGS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
-"""A repository's own settings name programs; none of these is run."""
+"""Switch off settings by which a repository names programs that git would run."""
 
 
 class Commit(NamedTuple):
-    """A commit of the first-parent history.
+    """A commit of the first-parent history, in which a merge stands for what it merged.
 
     Args:
         hash: Its full hash.
         day: When it was committed, such as `2026-07-16`.
-        title: The first line of its message; a pull request at its end is written with its
-            repository: `Fix it (owner/name#123)`.
-        version: That of the last tag before it; `0` before the first.
+        title: The first line of its message; the number of a pull request at its end is written
+            with the repository: `Fix it (owner/name#123)`.
+        version: The version of the last tag up to it; `0` before the first tag.
     """
 
     hash: str
@@ -41,7 +41,7 @@ class Commit(NamedTuple):
 
 
 class _Blob(NamedTuple):
-    """A file in a commit: what git calls its content, and the same as a `ContentMark`."""
+    """The content of a file in a commit: its hash in git, and the mark made of that."""
 
     name: str
     mark: ContentMark
@@ -65,7 +65,7 @@ class CommitSource:
 
     @cached_property
     def _blobs(self) -> dict[str, _Blob]:
-        """The blob of each path, by the first root that holds its package."""
+        """The content of each Python file and extension module, by its path when installed."""
         folders = [f"{root}{package}" for root in ROOTS for package in self._packages]
         command = ("ls-tree", "-r", "-l", "-z", self._hash, "--", *folders)
         entries = (
@@ -103,11 +103,11 @@ class CommitSource:
         return path in self._blobs
 
     def paths(self) -> frozenset[str]:
-        """Return every path of the packages that an import may lead to."""
+        """Return the paths of all Python files and extension modules of the packages."""
         return frozenset(self._blobs)
 
     def mark(self, path: str) -> ContentMark | None:
-        """Return what git calls the content of the file at `path`; None where there is none."""
+        """Return the mark of the file at `path`, made of its hash in git; None for no file."""
         blob = self._blobs.get(path)
         if blob is None:
             return None
@@ -118,7 +118,7 @@ class CommitSource:
 
 
 def _installed_path(path_in_tree: str) -> str:
-    """Return the path that a file of the tree has below site-packages."""
+    """Return `vllm/config.py` for `src/vllm/config.py`: the path below site-packages."""
     for root in reversed(ROOTS):
         if root and path_in_tree.startswith(root):
             return path_in_tree.removeprefix(root)
@@ -126,7 +126,7 @@ def _installed_path(path_in_tree: str) -> str:
 
 
 def commits(repository: Path) -> list[Commit]:
-    """List the commits that led to the one checked out, merges as one.
+    """List the first-parent history of the commit that is checked out.
 
     Args:
         repository: The directory of the repository.
@@ -137,7 +137,7 @@ def commits(repository: Path) -> list[Commit]:
     Raises:
         UpstreamError: There is no repository, or git cannot be run.
     """
-    # Without a remote, git says so by its exit code, and --default makes it none.
+    # Without a remote git exits with an error, unless --default gives it a value.
     remote = _git(
         repository, "config", "--default", "", "--get", "remote.origin.url"
     ).decode()
@@ -158,7 +158,11 @@ def commits(repository: Path) -> list[Commit]:
 
 
 def _tagged_version(references: str) -> str | None:
-    """Return the first tag that is a version, of the references to a commit."""
+    """Return the first tag of a commit that is a version; None if it has none.
+
+    Args:
+        references: As `git log` prints them: `HEAD -> main, tag: v0.32.0`.
+    """
     for reference in references.split(", "):
         if reference.startswith(_TAG):
             tag = reference.removeprefix(_TAG)
@@ -168,6 +172,7 @@ def _tagged_version(references: str) -> str | None:
 
 
 def _git(repository: Path, *arguments: str) -> bytes:
+    """Run git in a repository and return what it prints; raise UpstreamError if it fails."""
     command = ["git", "-C", str(repository), *_SAFE_SETTINGS, *arguments]
     try:
         result = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - no shell
@@ -187,7 +192,7 @@ def first_day(file: Path, text: str = "") -> str:
         text: What was written; `''` for the file itself.
 
     Returns:
-        The day, such as `2026-07-16`; `''` where git tells none.
+        The day, such as `2026-07-16`; `''` where git finds none.
     """
     search = []
     if text:

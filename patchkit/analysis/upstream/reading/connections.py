@@ -1,4 +1,4 @@
-"""Connects to servers as pip's settings ask: certificates, proxies, retries, passwords."""
+"""Connects to servers as pip's settings say: certificates, proxies, retries, passwords."""
 
 import contextlib
 import netrc
@@ -20,7 +20,7 @@ from patchkit.errors import UnreachableError, UpstreamError
 
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
-"""What servers answer while they are busy or being restarted; pip tries again at the same."""
+"""Status codes of servers that are busy or being restarted; pip retries at the same ones."""
 _DEFAULT_PORTS = {"https": 443}
 _OTHER_PORT = 80
 _DOWN = (
@@ -31,18 +31,18 @@ _DOWN = (
 
 
 class _ManagerKey(NamedTuple):
-    """What requests have in common that may share connections."""
+    """The settings of a pool manager; requests for which they are equal share connections."""
 
     proxy: str
     is_trusted: bool
 
 
 class Connections:
-    """The connections of requests; a host that cannot be reached is asked once.
+    """Sends requests over shared connections; a host that cannot be reached is tried once.
 
     Args:
         settings: pip's settings.
-        offline: Whether to ask nobody.
+        offline: Whether to send no requests.
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
@@ -50,8 +50,8 @@ class Connections:
         self._offline = offline
         self._lock = threading.Lock()
         self._managers: dict[_ManagerKey, urllib3.PoolManager] = {}
-        self._down: dict[str, str] = {}  # why, by host
-        self._logins: dict[str, str] = {}  # by host; '' for none
+        self._down: dict[str, str] = {}  # why a host cannot be reached
+        self._logins: dict[str, str] = {}  # `name:password` of a host; '' for none
         for url in (*settings.indexes, *settings.find_links):
             login = _login_of(url)
             if login:
@@ -77,9 +77,9 @@ class Connections:
             The response, and the URL that has answered after redirects.
 
         Raises:
-            UnreachableError: Nobody answers.
-            UpstreamError: The response ends before it is read, the URL is none, or it redirects
-                without end.
+            UnreachableError: The server cannot be reached.
+            UpstreamError: The response ends too early, the URL is malformed, or there are too many
+                redirects.
         """
         response, url = self._follow(method, url, headers)
         try:
@@ -95,7 +95,10 @@ class Connections:
     def _follow(
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> tuple[urllib3.BaseHTTPResponse, str]:
-        """Follow redirects; each host has its own proxy, password and claim to be trusted."""
+        """Send a request and follow redirects; return the response, and the URL that it is from.
+
+        urllib3 does not follow them itself, as each host may need another proxy, login or trust.
+        """
         location = url
         for _ in range(_MAX_REDIRECTS):
             url = _absolute(url, location)
@@ -111,6 +114,7 @@ class Connections:
     def _send(
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> urllib3.BaseHTTPResponse:
+        """Send one request, with the host's login; raise UnreachableError if there is no answer."""
         if self._offline:
             raise UnreachableError("patchkit is offline, and has not read it before")
         reason = self._down.get(host_of(url))
@@ -137,7 +141,7 @@ class Connections:
         return _login_of(url) or self._logins[host]
 
     def _unreachable(self, url: str, error: Exception) -> UnreachableError:
-        """Make an error of a failed request; a host that is down is asked no more."""
+        """Return the error for a request that failed; note a host that is down."""
         reason = f"{host_of(url)} does not answer ({_reason(error)})"
         cause = getattr(error, "reason", error)
         if isinstance(cause, _DOWN):
@@ -147,6 +151,7 @@ class Connections:
         return UnreachableError(reason)
 
     def _manager(self, url: str) -> urllib3.PoolManager:
+        """Return the pool manager for a URL, by its proxy and whether its host is trusted."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         port = parts.port or _DEFAULT_PORTS.get(parts.scheme, _OTHER_PORT)
@@ -158,7 +163,7 @@ class Connections:
             return self._managers[key]
 
     def _proxy(self, scheme: str, host: str) -> str:
-        """Return the URL of the proxy for a host, '' for none."""
+        """Return the URL of the proxy for a host, by settings or environment; '' for none."""
         if self._settings.proxy:
             return self._settings.proxy
         if urllib.request.proxy_bypass(host):
@@ -167,6 +172,7 @@ class Connections:
         return proxies.get(scheme) or proxies.get("all") or ""
 
     def _new_manager(self, key: _ManagerKey) -> urllib3.PoolManager:
+        """Make a pool manager, for a proxy if the key has one."""
         options = self._options(key)
         if not key.proxy:
             return urllib3.PoolManager(**options)
@@ -180,7 +186,7 @@ class Connections:
         )
 
     def _options(self, key: _ManagerKey) -> dict[str, Any]:
-        """Return what urllib3 is told of timeouts, retries and certificates."""
+        """Return the arguments of a pool manager for timeouts, retries and certificates."""
         settings = self._settings
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
@@ -205,7 +211,7 @@ class Connections:
 
 
 def _release(response: urllib3.BaseHTTPResponse) -> None:
-    """Keep the connection where the answer was read to its end; drop it where there is more."""
+    """Return a connection to its pool; close it if its response was not read to the end."""
     if getattr(response, "length_remaining", None) == 0:
         response.drain_conn()
     else:
@@ -214,7 +220,7 @@ def _release(response: urllib3.BaseHTTPResponse) -> None:
 
 
 def _absolute(base: str, location: str) -> str:
-    """Return the absolute URL that a redirect leads to; refuse one that is none of HTTP."""
+    """Return the absolute URL of a redirect; raise UpstreamError if it is not one of HTTP."""
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -224,12 +230,12 @@ def _absolute(base: str, location: str) -> str:
 
 
 def _login_of(url: str) -> str:
-    """Return `name:password` of a URL, '' for none."""
+    """Return `name:password` of `https://name:password@host/`; '' for none."""
     return unquote(urlsplit(url).netloc.rpartition("@")[0])
 
 
 def _login_of_netrc(url: str) -> str:
-    """Return `name:password` of a URL's host in `~/.netrc`, '' for none."""
+    """Return `name:password` of a URL's host from `~/.netrc`; '' for none."""
     try:
         entry = netrc.netrc().authenticators(urlsplit(url).hostname or "")
     except (OSError, netrc.NetrcParseError):
@@ -241,7 +247,7 @@ def _login_of_netrc(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the words of an error, or of the error that it was made of."""
+    """Return the message of an error, or of the error that urllib3 has wrapped in it."""
     cause = getattr(error, "reason", None) or error
     # urllib3 begins with the connection's representation.
     return re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))

@@ -1,6 +1,6 @@
-"""Defines what a release is to those who read it, and parses its files.
+"""Defines how the files of a release are read, wherever they lie, and parses them.
 
-A release is read as files below its import packages, wherever they lie: see `ReleaseSource`.
+A directory, an archive and a commit are each a `ReleaseSource`: files of import packages.
 """
 
 import ast
@@ -22,7 +22,7 @@ _EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
 
 
 class ContentMark(NamedTuple):
-    """What tells a file's content from another without reading it.
+    """Size and checksum of a file: two files with the same mark have the same content.
 
     Args:
         size: Its bytes.
@@ -39,13 +39,13 @@ class ContentMark(NamedTuple):
 class ReleaseSource(Protocol):
     """One release of an upstream package, as files below its import packages.
 
-    Paths are posix and relative to site-packages: `vllm/v1/engine/core.py`. Each method may raise
-    UpstreamError: the release, or this file of it, cannot be read.
+    Paths are relative to site-packages, with slashes: `vllm/v1/engine/core.py`. Each method may
+    raise UpstreamError: the release, or this file of it, cannot be read.
     """
 
     @property
     def name(self) -> str:
-        """What messages call it: `vllm 0.32.0`, `the tree at …`, `wheel FILE`."""
+        """Its name in messages: `vllm 0.32.0`, `the tree at …`, `wheel FILE`."""
 
     @property
     def version(self) -> str | None:
@@ -61,9 +61,9 @@ class ReleaseSource(Protocol):
         """Return every `.py`, `.pyi` and extension module (`.so`, `.pyd`) of the packages."""
 
     def mark(self, path: str) -> ContentMark | None:
-        """Return what tells the content of the file at `path` from another.
+        """Return the mark of the file at `path` without reading it.
 
-        That is None where there is no file, or where only reading it would tell.
+        That is None where there is no file, or where nobody has stored its checksum.
         """
 
     def prefetch(self, paths: Iterable[str]) -> None:
@@ -76,13 +76,13 @@ def is_python(path: str) -> bool:
 
 
 def compiled(path: str) -> str | None:
-    """Return the module that an extension file holds.
+    """Return the path of an extension module without its suffix.
 
     Args:
         path: Any path, such as `vllm/_C.abi3.so`.
 
     Returns:
-        The path of the module without suffix, such as `vllm/_C`; None where the file is none.
+        Such as `vllm/_C`; None where the path is not that of an extension module.
     """
     if not path.endswith((".so", ".pyd")):
         return None
@@ -93,7 +93,7 @@ def compiled(path: str) -> str | None:
 
 
 def is_listed(path: str) -> bool:
-    """Whether `path` is one that an import may lead to."""
+    """Whether `path` is that of a Python file, a stub or an extension module."""
     return is_python(path) or compiled(path) is not None
 
 
@@ -114,18 +114,18 @@ def check_size(path: str, size: int) -> None:
 
 
 _PRESENT = "+"
-"""The answer to a question about something that is there, and whose content is not told."""
+"""The answer to a question about something that exists, and has no mark."""
 _PARSED_BYTES = 3 << 18
-"""Bytes of source that stay parsed; a tree takes some thirty times as much."""
+"""Bytes of source whose trees stay in memory; a tree takes some thirty times as much."""
 
 
 class Question(NamedTuple):
     """A question about the files of a release; two releases may be compared by their answers.
 
     Args:
-        kind: `file`, `folder` (of modules), `compiled` (an extension module), or `top` (a name
-            directly in site-packages).
-        path: The path that is asked for, without suffix unless it is that of a file.
+        kind: `file`, `folder` (of modules), `compiled` (an extension module), or `top` (a package
+            or module directly in site-packages).
+        path: The path in question, without suffix unless the kind is `file`.
     """
 
     kind: str
@@ -133,7 +133,7 @@ class Question(NamedTuple):
 
 
 FileKey = tuple[str, ContentMark | None]
-"""The path of a file, and what tells its content from another."""
+"""The path of a file, and the mark of its content."""
 
 
 class Parsed(NamedTuple):
@@ -143,7 +143,8 @@ class Parsed(NamedTuple):
         text: Its content.
         tree: Its syntax tree; that of an empty module where it cannot be parsed.
         fault: Why it cannot be parsed, in words; '' where it can.
-        notes: What was worked out from this file alone, by who worked it out.
+        notes: Results that were worked out from this file alone, by keys that the code which
+            works them out chooses.
     """
 
     text: bytes
@@ -153,24 +154,24 @@ class Parsed(NamedTuple):
 
 
 class ParsedFiles:
-    """The files that were asked for last, parsed; safe for threads.
+    """A cache of parsed files, from which those not used for longest are dropped; safe for threads.
 
     Args:
-        limit: How many bytes of source may stay; the file that was used last always does.
+        limit: How many bytes of source it may hold; the file that was used last always stays.
     """
 
     def __init__(self, limit: int = _PARSED_BYTES) -> None:
         self._limit = limit
         self._lock = threading.Lock()
         self._files: dict[FileKey, Parsed] = {}  # the one used last at the end
-        self._met: set[FileKey] = set()
+        self._ever_parsed: set[FileKey] = set()
         self._size = 0
 
     def get(self, key: FileKey, read: Callable[[], bytes | None]) -> Parsed | None:
-        """Return a parsed file; read and parse it if it is not stored.
+        """Return a parsed file; read and parse it if it is not in the cache.
 
         Args:
-            key: What the file is stored by.
+            key: The key of the file.
             read: Called to read the file; returns None where there is none.
 
         Returns:
@@ -179,8 +180,9 @@ class ParsedFiles:
         with self._lock:
             stored = self._files.pop(key, None)
             if stored:
-                self._files[key] = stored
+                self._files[key] = stored  # at the end, as the one used last
                 return stored
+        # Without the lock, so that several files are parsed at a time.
         text = read()
         if text is None:
             return None
@@ -191,7 +193,7 @@ class ParsedFiles:
 
     def _store(self, key: FileKey, parsed: Parsed) -> Parsed:
         """Store a file, unless another thread was faster; return the one that is stored."""
-        self._met.add(key)
+        self._ever_parsed.add(key)
         stored = self._files.setdefault(key, parsed)
         if stored is parsed:
             self._size += len(parsed.text)
@@ -204,9 +206,9 @@ class ParsedFiles:
         return key in self._files
 
     def ever_parsed(self) -> frozenset[FileKey]:
-        """Return the keys of all files that were ever parsed, whichever release they are in."""
+        """Return the keys of all files that were ever parsed, also of those dropped since."""
         with self._lock:
-            return frozenset(self._met)
+            return frozenset(self._ever_parsed)
 
     def forget(self) -> None:
         """Drop all files."""
@@ -220,7 +222,8 @@ class Files:
 
     Args:
         source: The release.
-        shared: What files of several releases are parsed in; equal files are parsed once.
+        shared: The cache of parsed files of several releases, so that equal files are parsed once;
+            None for one of its own.
     """
 
     def __init__(
@@ -232,7 +235,7 @@ class Files:
         self._answers: dict[Question, str] = {}
 
     def answer(self, question: Question) -> str:
-        """Answer a `question`; equal answers of two releases mean equal content.
+        """Answer a `question`; two releases that give the same answer have the same content.
 
         Returns:
             '' where there is no such file, folder or name.
@@ -242,6 +245,7 @@ class Files:
         return self._answers[question]
 
     def _answer(self, question: Question) -> str:
+        """Work out an answer: the mark of a file, "+" for anything else that exists, or ''."""
         kind, path = question
         if kind != "file":
             return _PRESENT if path in self._listed[kind] else ""
@@ -251,26 +255,27 @@ class Files:
 
     def parsed(self, path: str) -> Parsed | None:
         """Read and parse the file at `path`; return None where there is none."""
-        content = self.source.mark(path)
-        files = self._shared if content else self._own
-        return files.get((path, content), lambda: self.source.read(path))
+        mark = self.source.mark(path)
+        # Without a mark, another release may have other content under the same key.
+        files = self._shared if mark else self._own
+        return files.get((path, mark), lambda: self.source.read(path))
 
     def prefetch_unparsed(self, paths: Iterable[str]) -> None:
-        """Fetch files that will be parsed, as far as they are not parsed yet.
+        """Fetch at once the files that will be parsed, and are not yet.
 
-        Files that were parsed in another release, and have new content in this one, will probably
-        be asked for, too: they are fetched with them. What was parsed once and has been dropped
-        since is fetched only if it is needed.
+        Files that were parsed in another release, and have other content in this one, will
+        probably be needed, too, and are fetched with them.
 
         Args:
             paths: The files that are needed for certain.
         """
         needed = set(paths)
-        not_held = [path for path in needed if self._key(path) not in self._shared]
+        unparsed = [path for path in needed if self._key(path) not in self._shared]
+        # A file that was parsed and dropped since is fetched only if it is needed.
         ever_parsed = self._shared.ever_parsed()
         likely = {path for path, _ in ever_parsed} - needed
         changed = [path for path in likely if self._key(path) not in ever_parsed]
-        self.source.prefetch((*not_held, *changed))
+        self.source.prefetch((*unparsed, *changed))
 
     def _key(self, path: str) -> FileKey:
         return path, self.source.mark(path)
@@ -281,7 +286,7 @@ class Files:
 
     @cached_property
     def _listed(self) -> dict[str, set[str]]:
-        """The paths that there are, by the kind of question that asks for them."""
+        """All extension modules, folders and top-level names, by the kind of question for them."""
         paths = self.source.paths()
         extensions: set[str] = set()
         for path in paths:
@@ -292,6 +297,7 @@ class Files:
         for path in (*paths, *extensions):
             tops.add(path.partition("/")[0].removesuffix(".py"))
         folders: set[str] = set()
+        # Each folder above a file counts, up to one that was added before.
         for path in (*self.python(), *extensions):
             folder = path.rpartition("/")[0]
             while folder and folder not in folders:
@@ -304,11 +310,11 @@ def parse(text: bytes) -> tuple[ast.Module, str]:
     """Parse the `text` of a Python file.
 
     Returns:
-        The syntax tree, and ''; or that of an empty module, and why it cannot be parsed.
+        The syntax tree, and ''; or the tree of an empty module, and why it cannot be parsed.
     """
     try:
         with warnings.catch_warnings():
-            # Upstream's invalid escapes are not ours to report.
+            # Python warns of invalid escapes such as "\d", which nobody here can mend.
             warnings.simplefilter("ignore")
             return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

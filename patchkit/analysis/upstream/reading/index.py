@@ -26,34 +26,34 @@ from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UnreachableError, UpstreamError
 
 MAX_PAGE = 64 << 20
-"""Bytes of a page."""
+"""The most bytes that a page may have."""
 FRESH = 600.0
-"""Seconds for which a page is believed without asking, as pip does at most."""
+"""Seconds for which a cached page is used without asking the server; pip's limit is the same."""
 
 _JSON = "application/vnd.pypi.simple.v1+json"
 _HTML = "application/vnd.pypi.simple.v1+html"
 _ACCEPT = f"{_JSON}, {_HTML};q=0.2, text/html;q=0.1"
 _ABSENT = "absent"
-"""The media type with which the cache notes that there is no page."""
+"""Stored in the cache as the media type of a page that the server does not have."""
 _GONE = (404, 410)
 _NOT_MODIFIED = 304
 _HASH = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class Link(NamedTuple):
-    """A file that can be had.
+    """A file that an index or a find-links location offers.
 
     Args:
-        url: Where it is, a URL of `file:` where it lies on this machine.
+        url: Where it is; a `file:` URL if it lies on this machine.
         filename: Its name.
-        version: The version in its name; '' where nobody has read that yet.
+        version: The version in its name; '' until that is read.
         sha256: Its hash; None where the index does not say.
-        is_yanked: Whether its author has taken it back (PEP 592).
+        is_yanked: Whether it is yanked: withdrawn by its author (PEP 592).
     """
 
     url: str
     filename: str
-    version: str
+    version: str = ""
     sha256: str | None = None
     is_yanked: bool = False
 
@@ -64,9 +64,9 @@ class Index:
 
     Args:
         settings: pip's settings, which name them.
-        web: What fetches their pages.
-        cache: Where fetched pages are stored.
-        notice: Called with a sentence about each that could not be asked.
+        web: Fetches their pages.
+        cache: Stores fetched pages.
+        notice: Called with a sentence for the user about each that cannot be reached.
     """
 
     settings: PipSettings
@@ -84,7 +84,7 @@ class Index:
             The files; of several with the same name only the first.
 
         Raises:
-            UpstreamError: There is none.
+            UpstreamError: No file is found.
         """
         links: dict[str, Link] = {}
         faults = []
@@ -104,6 +104,7 @@ class Index:
         return list(links.values())
 
     def _links_at(self, location: str) -> Iterable[Link]:
+        """List all files at one location, a URL or a path, of whichever project they are."""
         path = local_path(location)
         if path:
             return _local_links(path)
@@ -113,8 +114,9 @@ class Index:
         return _links_of(page)
 
     def _page(self, url: str) -> IndexPage | None:
-        """Return a page, from the cache while it is fresh or nobody answers; None for no page."""
+        """Return a page, from the cache while it is fresh; None if the server has no such page."""
         page = self.cache.page(url)
+        # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
             page = self._renewed(url, page)
         if page.kind == _ABSENT:
@@ -122,13 +124,13 @@ class Index:
         return page
 
     def _renewed(self, url: str, cached: IndexPage | None) -> IndexPage:
-        """Fetch a page and store it; return the cached one where nobody answers."""
+        """Fetch a page and store it; return the cached one if the server cannot be reached."""
         try:
             page = self._fetch(url, cached)
         except StatusError as error:
             if error.status not in _GONE:
                 raise
-            page = IndexPage(url, _ABSENT, "", time.time(), b"")
+            page = IndexPage(url, _ABSENT, fetched=time.time())
         except UnreachableError as error:
             if cached is None:
                 raise
@@ -139,6 +141,7 @@ class Index:
         return page
 
     def _fetch(self, url: str, cached: IndexPage | None) -> IndexPage:
+        """Fetch a page; a cached one is sent again only if it has changed, which its ETag tells."""
         headers = {"Accept": _ACCEPT}
         if cached and cached.etag:
             headers["If-None-Match"] = cached.etag
@@ -148,11 +151,11 @@ class Index:
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
             raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
-        return IndexPage(
-            reply.url, kind, reply.headers.get("etag", ""), time.time(), reply.body
-        )
+        etag = reply.headers.get("etag", "")
+        return IndexPage(reply.url, kind, etag, fetched=time.time(), body=reply.body)
 
     def _not_found(self, project: str, faults: list[str]) -> str:
+        """Say that no file was found, and why; without faults, where it was looked for."""
         if faults:
             return f"no release of {project} was found: {'; '.join(faults)}"
         locations = (*self.settings.find_links, *self.settings.indexes)
@@ -163,7 +166,7 @@ class Index:
 
 
 def local_path(location: str) -> Path | None:
-    """Return the path of something on this machine.
+    """Return the path that a location stands for, if it is on this machine.
 
     Args:
         location: A path, or a URL.
@@ -180,7 +183,11 @@ def local_path(location: str) -> Path | None:
 
 
 def _local_links(path: Path) -> Iterable[Link]:
-    """Of a page, what it links to; of a directory, what its page links to, or else its files."""
+    """List what a page on this machine links to; of a directory without a page, list its files.
+
+    Args:
+        path: An HTML file; or a directory, whose page is its `index.html`.
+    """
     page = path
     try:
         is_directory = path.is_dir()
@@ -188,18 +195,18 @@ def _local_links(path: Path) -> Iterable[Link]:
             page = path / "index.html"
         if is_directory and not page.exists():
             return [
-                Link(file.absolute().as_uri(), file.name, "") for file in path.iterdir()
+                Link(file.absolute().as_uri(), file.name) for file in path.iterdir()
             ]
         body = page.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise UpstreamError(error.strerror or str(error)) from error
-    return _links_of(IndexPage(page.absolute().as_uri(), "text/html", "", 0.0, body))
+    return _links_of(IndexPage(page.absolute().as_uri(), "text/html", body=body))
 
 
 def _links_of(page: IndexPage) -> Iterator[Link]:
-    """List what a page links to; one of the web has no say in which local files are read."""
+    """List what a page links to; only a page on this machine may link to files on it."""
     schemes = {"https", "http"}
     if page.url.startswith("file:"):
         schemes.add("file")
@@ -208,6 +215,7 @@ def _links_of(page: IndexPage) -> Iterator[Link]:
 
 
 def _links_of_json(page: IndexPage) -> Iterable[Link]:
+    """List what a page in JSON links to (PEP 691)."""
     try:
         return [_link_of_json(page, file) for file in json.loads(page.body)["files"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -215,21 +223,25 @@ def _links_of_json(page: IndexPage) -> Iterable[Link]:
 
 
 def _link_of_json(page: IndexPage, file: Any) -> Link:
+    """Read one entry of the `files` of a page; raise one of many errors if it is malformed."""
     match = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
-    # Yanked is true, or the reason as text, be it empty.
+    # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False
     url = joined(page.url, file["url"])
-    return Link(url, str(file["filename"]), "", _first_group(match), is_yanked)
+    sha256 = _first_group(match)
+    return Link(url, str(file["filename"]), sha256=sha256, is_yanked=is_yanked)
 
 
 def _links_of_html(page: IndexPage) -> Iterator[Link]:
+    """List what a page in HTML links to (PEP 503): `<a href="…#sha256=…" data-yanked>`."""
     parser = _AnchorParser()
     parser.feed(page.body.decode("utf-8", "replace"))
     for attributes in parser.anchors:
         url, _, fragment = joined(page.url, attributes.get("href") or "").partition("#")
         filename = unquote(urlsplit(url).path.rpartition("/")[2])
         sha256 = _first_group(_HASH.search(fragment))
-        yield Link(url, filename, "", sha256, "data-yanked" in attributes)
+        is_yanked = "data-yanked" in attributes
+        yield Link(url, filename, sha256=sha256, is_yanked=is_yanked)
 
 
 def _first_group(match: re.Match[str] | None) -> str | None:
@@ -239,7 +251,7 @@ def _first_group(match: re.Match[str] | None) -> str | None:
 
 
 class _AnchorParser(HTMLParser):
-    """Collects the attributes of the links of a page."""
+    """Collects the attributes of each `<a>` of a page that has an `href`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -252,14 +264,13 @@ class _AnchorParser(HTMLParser):
 
 
 def parse_filename(filename: str) -> tuple[str, str] | None:
-    """Read the project and the version in the name of an archive.
+    """Read the project and the version in the name of a wheel or source distribution.
 
     Args:
         filename: The name of a file.
 
     Returns:
-        Both as they are written there; None for what is neither a wheel nor a source distribution
-        that can be read.
+        Both as they are written there; None for any other file.
     """
     if filename.endswith(".whl"):
         parts = filename.split("-")

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from patchkit.errors import UpstreamError
 
 CONNECTIONS = 8
-"""How many releases are worked on at a time, and connections open to one host."""
+"""How many releases are worked on at a time, and how many connections one host may have."""
 
 
 class Named(Protocol):
@@ -16,16 +16,16 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
 
 ReleaseT = TypeVar("ReleaseT", bound=Named)
 T = TypeVar("T")
 
 Progress = Callable[[int, int, str], None]
-"""Called after each part of long work, in the thread that asked for it.
+"""A function that is told how far long work has come, in the thread that started the work.
 
-It is called with the number of the parts that are done, that of all, and the name of the last.
+It is called with how many parts are done, how many there are, and the name of the last one done.
 """
 
 
@@ -35,19 +35,21 @@ def for_each(
     progress: Progress | None = None,
     context: AbstractContextManager[object] | None = None,
 ) -> list[T | UpstreamError]:
-    """Do the same with every release, or with what reads one, several at a time.
+    """Call a function with every release, with several at a time in other threads.
 
-    The work is called in other threads, on neighbours at the same time: what they have in common is
-    read, parsed and concluded once.
+    Releases next to each other are worked on at the same time, so that files which they share are
+    read and parsed once.
 
     Args:
-        releases: The releases.
-        work: What to do with each.
+        releases: The releases, or other objects that each stand for one.
+        work: The function.
         progress: Called when one is done.
-        context: Entered before the first one; left before threads are waited for, also in an error.
+        context: Entered before the first call, and exited before the threads are waited for, also
+            after an error.
 
     Returns:
-        What the work returned for each release, or why it could not be read, in their order.
+        In the order of the releases, what the function returned, or why a release could not be
+        read.
     """
     with (
         ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads,
@@ -68,14 +70,14 @@ def for_each(
 
 
 def tried(work: Callable[[ReleaseT], T], release: ReleaseT) -> T | UpstreamError:
-    """Call a function with a release.
+    """Call a function with a release; return the error if the release cannot be read.
 
     Args:
         work: The function.
-        release: What it is called with.
+        release: The release.
 
     Returns:
-        What it returns, or the error that it raises because the release cannot be read.
+        What the function returns, or the error.
     """
     try:
         return work(release)

@@ -1,4 +1,4 @@
-"""Finds the releases that a requirement allows, and opens each where it lies."""
+"""Finds the releases that a requirement allows, and opens their files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Library(contextlib.AbstractContextManager["Library"]):
         settings: pip's settings; None for those that pip would read.
         cache: The cache; None for the user's.
         offline: Whether only the cache is read.
-        notice: Called with a sentence about each trouble that stops nothing.
+        notice: Called with a sentence for the user about each problem that stops nothing.
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class Library(contextlib.AbstractContextManager["Library"]):
 
     @functools.cached_property
     def settings(self) -> PipSettings:
-        """Where pip would look; reading it raises what `PipSettings.read` does."""
+        """Where pip would look for packages; reading this raises what `PipSettings.read` does."""
         return self._settings or PipSettings.read()
 
     @functools.cached_property
     def web(self) -> Web:
-        """What the index and its files are fetched with."""
+        """Fetches the pages of the index and the files that they list."""
         from patchkit.analysis.upstream.reading.web import Web  # noqa: PLC0415 - urllib3 takes its time
 
         return Web(self.settings, offline=self.offline)
 
     @functools.cached_property
     def index(self) -> Index:
-        """What lists a project's files."""
+        """Lists the files of a project."""
         return Index(self.settings, self.web, self.cache, self.notice)
 
     def __exit__(self, *error: object) -> None:
@@ -84,7 +84,7 @@ class Library(contextlib.AbstractContextManager["Library"]):
         self.cache.close()
 
     def notice(self, text: str) -> None:
-        """Pass a `text` on to the caller's `notice`, once."""
+        """Pass a `text` on to the `notice` of the constructor, once."""
         with self._lock:
             if text in self._notices:
                 return
@@ -99,8 +99,8 @@ class Release:
     Args:
         project: Its name, canonicalized.
         version: As released, without a local part.
-        link: The file that stands for it.
-        library: Where that comes from.
+        link: The file from which it is read.
+        library: Where the file comes from.
     """
 
     project: str
@@ -110,39 +110,41 @@ class Release:
 
     @property
     def name(self) -> str:
-        """What messages call it: `vllm 0.32.0`."""
+        """Its name in messages: `vllm 0.32.0`."""
         return f"{self.project} {self.version}"
 
     @functools.cached_property
     def source(self) -> ReleaseSource:
-        """Its files, opened once."""
+        """Its files; the same object each time."""
         return self.opened()
 
     def opened(self) -> ReleaseSource:
-        """Open its files; nothing is fetched before one is asked for.
+        """Open its files; nothing is fetched before one of them is read.
 
         Returns:
-            The source, which is the caller's alone.
+            A new source at each call; `source` is one that is shared.
         """
-        url = self.link.url
-        filename = self.link.filename
-        file = local_path(url)
-        if file:
-            return Archived(self.name, self.version, filename, _reader(file))
-        reader: Reader = SdistReader(self._download)
-        if filename.endswith(".whl"):
-            reader = WheelReader(self.library.web.content(url), self._download)
-        sha256 = self.link.sha256
-        # Without a hash, nothing says that a URL still has the bytes that it had.
-        cache = self.library.cache if sha256 else Cache(None)
-        key = f"sha256:{sha256}"
-        return Archived(
-            self.name, self.version, filename, reader, cache, key, self.project
-        )
+        file = local_path(self.link.url)
+        reader = _reader(file) if file else self._remote_reader()
+        archive = Archived(self.name, self.version, self.link.filename, reader)
+        # What is at a URL may change: the cache is used only for a file whose hash is known.
+        if not file and self.link.sha256:
+            archive.cache = self.library.cache
+            archive.key = f"sha256:{self.link.sha256}"
+            archive.project = self.project
+        return archive
+
+    def _remote_reader(self) -> Reader:
+        """Return the reader for its file on the web, by the format of the file."""
+        if self.link.filename.endswith(".whl"):
+            content = self.library.web.content(self.link.url)
+            return WheelReader(content, self._download)
+        return SdistReader(self._download)
 
     def _download(
         self, reason: Exception | None = None
     ) -> AbstractContextManager[Path]:
+        """Fetch its whole file, until the context ends; the user is told the reason, if any."""
         if reason:
             self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self.library.web.download(self.link.url, self.link.sha256)
@@ -172,6 +174,7 @@ def open_archive(file: Path) -> ReleaseSource:
 
 
 def _reader(file: Path) -> Reader:
+    """Return the reader for a file on this machine, by its format."""
     if file.name.endswith(".whl"):
         return WheelReader(LocalContent(file))
     return SdistReader(lambda: contextlib.nullcontext(file))
@@ -180,8 +183,8 @@ def _reader(file: Path) -> Reader:
 def find_releases(spec: str, library: Library) -> list[Release]:
     """Find the releases that a requirement allows.
 
-    A pre-release counts as its release, and is taken only where the requirement names one; a
-    release that its author has taken back only where the requirement names exactly that.
+    A pre-release is compared as its release would be, and taken only if the requirement names a
+    pre-release. A yanked release is taken only if the requirement is for exactly that (`==`).
 
     Args:
         spec: The requirement, such as `vllm>=0.20,<0.34`.
@@ -209,6 +212,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
 
 
 def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
+    """Whether the specifiers of a requirement, such as `>=0.20,<0.34`, allow a file."""
     if not _is_offered(specifier, version, link):
         return False
     try:
@@ -218,25 +222,32 @@ def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
 
 
 def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
-    """Whether a yanked file or a pre-release is one that the clauses of a requirement ask for."""
+    """Whether a file may be taken for a requirement; yanked ones and pre-releases often may not."""
     exact = [clause for clause in specifier if clause.operator in ("==", "===")]
-    named = [parse_version(clause.version) for clause in exact or specifier]
-    if exact and version in named:
+    bounds = [parse_version(clause.version) for clause in exact or specifier]
+    # `==1.0rc1` is for exactly this version, which may be a pre-release, or yanked.
+    if exact and version in bounds:
         return True
     if link.is_yanked:
         return False
     if not version.is_prerelease:
         return True
+    # `>=1.0rc1` allows pre-releases, `>=1.0` and `==1.0` do not.
     return not exact and any(
-        bound is not None and bound.is_prerelease for bound in named
+        bound is not None and bound.is_prerelease for bound in bounds
     )
 
 
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
-    """Rank the files of a release; the highest is read, which is the same on every machine."""
+    """Return a key to choose the file of a release: the highest, the same on every machine.
+
+    A file without a local version such as `+cpu` is preferred, then a wheel, a pure-Python one,
+    and one for x86_64.
+    """
     is_plain = "+" not in link.version and not link.is_yanked
     is_wheel = link.filename.endswith(".whl")
     is_pure = link.filename.endswith("-none-any.whl")
     is_usual = "x86_64" in link.filename
+    # With zeros before numbers, `cp310` comes after `cp39`.
     name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)
     return is_plain, is_wheel, is_pure, is_usual, name

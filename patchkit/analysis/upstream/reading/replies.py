@@ -1,4 +1,4 @@
-"""Handles URLs, and what servers answer in place of a file."""
+"""Handles URLs, and defines the errors for what servers answer in place of a file."""
 
 from urllib.parse import urljoin, urlsplit
 
@@ -36,18 +36,18 @@ def joined(base: str, url: str) -> str:
     """
     try:
         absolute = urljoin(base, url)
-        _ = urlsplit(absolute).port  # raises where it is none
+        _ = urlsplit(absolute).port  # reading the port checks the host and the port
     except ValueError:
         return ""
     return absolute
 
 
 class StatusError(UpstreamError):
-    """A server answers that it does not give what was asked for.
+    """A server answers with the status of an error.
 
     Args:
-        url: What was asked for.
-        status: The status code of the answer.
+        url: The URL that was requested.
+        status: The status code.
     """
 
     def __init__(self, url: str, status: int) -> None:
@@ -56,4 +56,4 @@ class StatusError(UpstreamError):
 
 
 class NoRangesError(UpstreamError):
-    """A server sends files whole or not at all."""
+    """A server sends only whole files: it does not know the header `Range`."""

@@ -1,6 +1,6 @@
 """Reads pip's settings of where to look for packages, without pip.
 
-pip itself is slow to ask, and may be missing.
+To run `pip config` is slow, and pip may not be installed.
 """
 
 import configparser
@@ -25,10 +25,12 @@ _SECTIONS = ("global", "install", "download")
 Most people write `[global]`; `[install]` and `[download]` are the commands that look for packages.
 """
 _USUAL = "pip/_internal/models/index.py"
+"""The file of pip's source that has the URL of its default index."""
 _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
 _SWITCH = dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True)
 _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
+"""The ways to write yes and no that pip accepts."""
 
 
 class PipSettings(NamedTuple):
@@ -40,8 +42,8 @@ class PipSettings(NamedTuple):
         trusted_hosts: Each `host` or `host:port` whose certificate is not checked.
         cert: A bundle or directory of certificate authorities; None for the system's.
         client_cert: The file of a certificate to show to servers.
-        proxy: URL of the proxy for everything; None for those of the environment.
-        timeout: Seconds to wait for a server; 0 for without end.
+        proxy: URL of the proxy for all requests; None for the proxies of the environment.
+        timeout: Seconds to wait for a server; 0 for no limit.
         retries: How often to try again.
     """
 
@@ -65,11 +67,11 @@ class PipSettings(NamedTuple):
             prefix: The environment of Python whose `pip.conf` counts; None for the running one.
 
         Returns:
-            The settings, with pip's defaults for what nobody has set.
+            The settings, with pip's defaults for those that are not set.
 
         Raises:
             SettingsError: A file or variable cannot be read.
-            UpstreamError: Nothing says which index is the usual one.
+            UpstreamError: No index is set, and pip's default index is not known.
         """
         env = os.environ if environ is None else environ
         options = _options_of_files(env, Path(prefix or sys.prefix))
@@ -77,6 +79,7 @@ class PipSettings(NamedTuple):
         values = _Values(options)
         indexes = _indexes(values)
         find_links = map(os.path.expanduser, values.urls("find-links"))
+        # pip sends its requests with `requests`, which reads these variables.
         bundle = env.get("REQUESTS_CA_BUNDLE") or env.get("CURL_CA_BUNDLE")
         return cls(
             indexes=_without_repeats(indexes),
@@ -90,13 +93,13 @@ class PipSettings(NamedTuple):
         )
 
     def trusts(self, host: str, port: int) -> bool:
-        """Whether the user vouches for a `host`, at any or this `port`, without certificate."""
+        """Whether the certificate of a `host`, at any or this `port`, need not be checked."""
         trusted = {name.lower() for name in self.trusted_hosts}
         return host in trusted or f"{host}:{port}" in trusted
 
 
 def usual_index() -> str:
-    """Return the URL of the index that pip's own source names as the usual one.
+    """Return the URL of pip's default index, from pip's own source.
 
     Raises:
         UpstreamError: Neither pip nor `ensurepip` is installed.
@@ -114,16 +117,16 @@ def usual_index() -> str:
 
 
 def _roots_with_pip() -> list[Path | zipfile.Path]:
-    """List what may hold pip's source: the folder it is installed in, and wheels of it."""
+    """List the folders and wheels that may have pip's source, installed or with `ensurepip`."""
     packages = []
     for name in ("pip", "ensurepip"):
-        # Only this finder: that of setuptools takes a question for pip as pip's start.
+        # Not `importlib.util.find_spec`: a finder of setuptools takes that for a start of pip.
         spec = importlib.machinery.PathFinder.find_spec(name)
         if spec and spec.origin:
             packages.append(Path(spec.origin).parent)
     roots: list[Path | zipfile.Path] = [package.parent for package in packages]
     for package in packages:
-        # What Python brings along for `ensurepip` is a wheel.
+        # `ensurepip` has a wheel of pip.
         roots.extend(
             zipfile.Path(wheel) for wheel in package.glob("_bundled/pip-*.whl")
         )
@@ -131,6 +134,7 @@ def _roots_with_pip() -> list[Path | zipfile.Path]:
 
 
 def _indexes(values: "_Values") -> list[str]:
+    """Return the URLs of the indexes that are set, or pip's default; [] with `no-index`."""
     if values.switch("no-index"):
         return []
     indexes = values.urls("index-url")[:1] or [usual_index()]
@@ -143,53 +147,64 @@ def _without_repeats(urls: Iterable[str]) -> tuple[str, ...]:
 
 
 class _Option(NamedTuple):
-    """The value of an option as it is written, and the file or variable that says so."""
+    """The value of an option as it is written, and the file or variable that sets it."""
 
     value: str
     origin: str
 
 
 class _Values(NamedTuple):
-    """Options by pip's long names."""
+    """Options by pip's long names such as `index-url`, to be read as text, URLs, numbers, switches.
+
+    Each method returns the value of an option, or its default where it is not set.
+    """
 
     options: Mapping[str, _Option]
 
     def text(self, name: str) -> str | None:
+        """Return an option without surrounding blanks; None where it is not set, or empty."""
         option = self.options.get(name)
         if option is None:
             return None
         return option.value.strip() or None
 
     def urls(self, name: str) -> list[str]:
-        return self._parsed(name, "", _urls, "URLs")
+        return self._parsed(name, _urls, "URLs")
 
     def number(self, name: str, default: str) -> float:
-        return self._parsed(name, default, _number, "a number of 0 or more")
+        return self._parsed(name, _number, "a number of 0 or more", default)
 
     def switch(self, name: str) -> bool:
-        return self._parsed(name, "no", lambda text: _SWITCH[text.lower()], "yes or no")
+        return self._parsed(name, _switch, "yes or no", default="no")
 
     def _parsed(
-        self, name: str, default: str, parse: Callable[[str], T], expected: str
+        self, name: str, parse: Callable[[str], T], expected: str, default: str = ""
     ) -> T:
+        """Parse an option; say in the error where it is set, and what was expected."""
         try:
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
             option = self.options[name]
-            # A password is nobody else's.
+            # Without the name and password of a URL.
             shown = re.sub(r"//[^/\s]*@", "//…@", option.value)
             fault = f"{option.origin}: {name}: found {shown!r}, expected {expected}"
             raise SettingsError(fault) from error
 
 
 def _urls(text: str) -> list[str]:
+    """Split URLs; raise ValueError for one that is malformed."""
     urls = text.split()
     for url in urls:
-        _ = urlsplit(url).port  # raises where the URL is none
+        _ = urlsplit(url).port  # reading the port checks the host and the port
     return urls
 
 
+def _switch(text: str) -> bool:
+    return _SWITCH[text.lower()]
+
+
 def _number(text: str) -> float:
+    """Read a number; raise ValueError for one that is negative or no finite number."""
     number = float(text)
     if not 0 <= number < float("inf"):
         raise ValueError
@@ -197,7 +212,7 @@ def _number(text: str) -> float:
 
 
 def _options_of_variables(env: Mapping[str, str]) -> dict[str, _Option]:
-    """Read the variables `PIP_…`; an empty one is none, as pip has it."""
+    """Read the variables `PIP_…`; an empty one does not count, as in pip."""
     options = {}
     for variable, value in env.items():
         if variable.startswith("PIP_") and value:
@@ -208,10 +223,10 @@ def _options_of_variables(env: Mapping[str, str]) -> dict[str, _Option]:
 
 
 def _options_of_files(env: Mapping[str, str], prefix: Path) -> dict[str, _Option]:
-    """Read pip's files; a section beats the ones before it, whichever files they are in."""
+    """Read pip's files; `[install]` wins over `[global]`, even in a file that is read before."""
     sections: dict[str, dict[str, _Option]] = {section: {} for section in _SECTIONS}
     for file in _files(env, prefix):
-        parser = _parsed(file)
+        parser = _parsed_file(file)
         for section, options in sections.items():
             if parser.has_section(section):
                 for name, value in parser.items(section):
@@ -223,13 +238,15 @@ def _options_of_files(env: Mapping[str, str], prefix: Path) -> dict[str, _Option
 
 
 def _long_name(written: str) -> str:
+    """Return the name of an option as on pip's command line: `index-url` for `INDEX_URL`."""
     name = written.lower().replace("_", "-").lstrip("-")
     if name == "default-timeout":
         return "timeout"
     return name
 
 
-def _parsed(file: Path) -> configparser.RawConfigParser:
+def _parsed_file(file: Path) -> configparser.RawConfigParser:
+    """Parse one of pip's files; it is taken as empty where there is none."""
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(file.read_text(), str(file))
@@ -257,6 +274,7 @@ def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
 
 
 def _files_of_machine(env: Mapping[str, str]) -> Iterator[Path]:
+    """List the files that count for all users."""
     if sys.platform == "darwin":
         yield Path("/Library/Application Support/pip/pip.conf")
         return
@@ -268,6 +286,7 @@ def _files_of_machine(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _files_of_user(env: Mapping[str, str]) -> Iterator[Path]:
+    """List the files in the user's home; the new one wins over the old `~/.pip/pip.conf`."""
     home = Path(env.get("HOME") or Path.home())
     yield home / ".pip/pip.conf"
     support = home / "Library/Application Support/pip"

@@ -17,14 +17,14 @@ from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.errors import UpstreamError
 
 _NO_NAMES = frozenset({"", ".", ".."})
-"""Parts of a path that name no file, and may lead out of the packages."""
+"""Parts of a path that may lead out of the packages: `up/../secret.py`."""
 
 
 class Tree:
-    """A `ReleaseSource`: the import packages, and modules of one file, below a directory.
+    """A `ReleaseSource`: some import packages and single-file modules in a directory.
 
     Args:
-        name: What messages call it, such as `the tree at …`.
+        name: Its name in messages, such as `the tree at …`.
         version: As released, such as `0.32.0`; None where unknown.
         root: The directory that the packages lie in.
         packages: The names of the packages and modules.
@@ -58,16 +58,16 @@ class Tree:
             raise UpstreamError(f"{self.name}: {error}") from error
 
     def has(self, path: str) -> bool:
-        """Whether there is a file at `path` that an import may lead to."""
+        """Whether there is a file at `path`: a Python file or extension module of the packages."""
         name, *inner = path.split("/")
-        if not inner:
+        if not inner:  # a module directly in the directory: `up.py`, `up.abi3.so`
             name = compiled(name) or name.partition(".")[0]
         if name not in self._packages or not _NO_NAMES.isdisjoint(inner):
             return False
         return is_listed(path) and (self.root / path).is_file()
 
     def paths(self) -> frozenset[str]:
-        """Return every path of the packages that an import may lead to."""
+        """Return the paths of all Python files and extension modules of the packages."""
         return frozenset(path for path in self._walk() if self.has(path))
 
     def mark(self, path: str) -> ContentMark | None:  # noqa: ARG002 - as every source has it
@@ -78,6 +78,7 @@ class Tree:
         """Do nothing: the files of all `paths` are on this machine."""
 
     def _walk(self) -> Iterator[str]:
+        """List the paths of all files of the packages and modules, whatever they are."""
         for package in self._packages:
             for module in self.root.glob(f"{package}.*"):
                 yield module.name
@@ -88,7 +89,7 @@ class Tree:
 
 
 def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSource:
-    """Open an installed package, editable or not, with all that its distribution installs.
+    """Open an installed package, editable or not, and the other packages of its distribution.
 
     Args:
         package: The name of the package, or of its distribution.
@@ -116,14 +117,14 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
 
 
 def open_tree(directory: Path, package: str) -> ReleaseSource:
-    """Open a package in a checkout; the directory may also be the package itself.
+    """Open a package in a checkout.
 
     Args:
         directory: The root of the checkout, or the package's own directory.
-        package: The name to import the package by.
+        package: The name by which the package is imported.
 
     Returns:
-        The source; its version is what the tree says of itself, without building it.
+        The source; its version is the one that files of the tree state, as nothing is built.
 
     Raises:
         UpstreamError: The package is not there.
@@ -147,7 +148,7 @@ def open_tree(directory: Path, package: str) -> ReleaseSource:
 
 
 def _stated_version(package: str, root: Path) -> str | None:
-    """Return the version of a package below a root; None where the checkout states none."""
+    """Return the version that files below a root state for a package; None where none do."""
     stated = ProviderSearch(package, [str(root)]).found()
     if stated is None or not stated.version[:1].isdigit():
         return None

@@ -25,24 +25,24 @@ from patchkit.errors import UpstreamError
 
 _PIECE = 1 << 20
 _GAP = 32 << 10
-"""Bytes between two spans that are fetched and thrown away sooner than asking once more."""
+"""Spans that lie at most so many bytes apart are fetched by one request, the gap included."""
 _PLAIN = {"Accept-Encoding": "identity"}
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 _OK = 200
 _PARTIAL = 206
 _NOT_MODIFIED = 304
 _NO_SUFFIX_RANGES = (400, 416, 501)
-"""What servers answer that do not know ranges from the end of a file."""
+"""Status codes of servers that do not know ranges from the end of a file, as `bytes=-100`."""
 
 
 class Reply(NamedTuple):
-    """What a server has answered, after redirects.
+    """The answer of a server, after redirects.
 
     Args:
         status: The status code.
         url: The URL that has answered.
         headers: Its headers, by lower-case name.
-        body: The content; empty for another status than the one that was hoped for.
+        body: The content; empty unless the status is the expected one, 200 or 206.
     """
 
     status: int
@@ -52,14 +52,14 @@ class Reply(NamedTuple):
 
 
 class Web:
-    """Fetches the pages of indexes and the files that they list; offline, nobody is asked.
+    """Fetches the pages of indexes and the files that they list.
 
-    Its methods raise UnreachableError where nobody answers, StatusError where the server does not
-    give what was asked for, and UpstreamError where something is wrong with what it gives.
+    Its methods raise UnreachableError where no server answers or it is offline, StatusError where
+    the status is an error, and UpstreamError where the content is not what it should be.
 
     Args:
         settings: pip's settings.
-        offline: Whether to ask nobody.
+        offline: Whether to send no requests.
     """
 
     def __init__(self, settings: PipSettings, *, offline: bool = False) -> None:
@@ -99,7 +99,7 @@ class Web:
 
     @contextlib.contextmanager
     def download(self, url: str, sha256: str | None) -> Iterator[Path]:
-        """Fetch a whole file; it lies on this machine until the context ends.
+        """Fetch a whole file to a temporary directory, which is deleted when the context ends.
 
         Args:
             url: The URL of the file.
@@ -134,10 +134,10 @@ class Web:
             method: The HTTP method, such as `GET`.
             url: The URL.
             headers: Headers of the request; `Range` asks for a part.
-            limit: How many bytes are enough; one more is read, if there are more.
+            limit: How many bytes to read; one more is read, if there are more, to show that.
 
         Returns:
-            The reply; without a body where that is an error's page, or a file in place of a part.
+            The reply; its body is read only if the status is 200, or 206 for a part.
         """
         expected = _PARTIAL if "Range" in headers else _OK
         with self._connections.answer(method, url, headers) as (response, final_url):
@@ -170,7 +170,7 @@ class Web:
 class RemoteContent:
     """The content of a file on the web, read in parts.
 
-    Its methods raise NoRangesError where the server sends the file whole only, and what `Web` does.
+    Its methods raise NoRangesError where the server sends only whole files, and what `Web` raises.
 
     Args:
         web: What fetches it.
@@ -188,13 +188,14 @@ class RemoteContent:
             size: How many bytes, if there are as many.
 
         Returns:
-            The bytes, and how many there are in all.
+            The bytes, and the size of the whole file.
 
         Raises:
             NoRangesError: The server does not serve parts from the end of a file.
         """
 
         def last(total: int) -> Span:
+            """Return the span of the last bytes in a file of a size."""
             return max(0, total - size), total
 
         try:
@@ -209,7 +210,7 @@ class RemoteContent:
         return data, self._total
 
     def fetch(self, spans: Sequence[Span]) -> list[bytes]:
-        """Fetch parts of the file; those that lie near each other are fetched as one.
+        """Fetch parts of the file, those that lie near each other by one request.
 
         Args:
             spans: The parts.
@@ -237,15 +238,15 @@ class RemoteContent:
     def _part(
         self, part: str, size: int, span_of: Callable[[int], Span]
     ) -> tuple[bytes, int]:
-        """Fetch a part, and compare the span that the reply claims with what it brings.
+        """Fetch a part, and check that the reply is this part.
 
         Args:
-            part: The part, as the header `Range` has it.
-            size: How many bytes it has.
-            span_of: Returns the span that is expected in a file of so many bytes.
+            part: The part, as the header `Range` has it: `0-99`, or `-100` for the last bytes.
+            size: How many bytes it has at most.
+            span_of: Returns the span that the part must be, from the size of the whole file.
 
         Returns:
-            The bytes of the part, and how many the file has.
+            The bytes of the part, and the size of the whole file.
         """
         reply = self.web.ask(
             "GET", self.url, {"Range": f"bytes={part}", **_PLAIN}, size
@@ -292,7 +293,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def _cut(pieces: Sequence[_Piece], span: Span) -> bytes:
-    """Take a span out of the piece that holds it."""
+    """Return the bytes of a span from the piece that it lies in."""
     start, end = span
     for piece in pieces:
         if piece.start <= start and end <= piece.start + len(piece.data):

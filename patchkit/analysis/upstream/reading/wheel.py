@@ -1,4 +1,4 @@
-"""Reads wheels: the table of contents first, then only the files that are asked for."""
+"""Reads wheels: the table of contents first, then only the files that are needed."""
 
 import io
 import itertools
@@ -31,11 +31,12 @@ MAX_DIRECTORY = 16 << 20
 _FIRST_TAIL = 64 << 10
 """Bytes that are read first, from the end of a wheel."""
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""What stands before a member: the signature, and the lengths of its name and extra field."""
+"""The header before each member: the signature, and the lengths of its name and extra field."""
 _SIGNATURE = b"PK\x03\x04"
 _MAX_FIELD = 0xFFFF
 """Bytes of a name or an extra field."""
 _ENCRYPTED = 1  # a flag
+# `NAME.data/purelib/…` is installed to site-packages, other folders of `NAME.data` elsewhere.
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError)
@@ -58,7 +59,7 @@ class LocalContent:
             size: How many bytes, if there are as many.
 
         Returns:
-            The bytes, and how many there are in all.
+            The bytes, and the size of the whole file.
 
         Raises:
             UpstreamError: The file cannot be read.
@@ -80,7 +81,7 @@ class LocalContent:
             The bytes of each.
 
         Raises:
-            UpstreamError: The file cannot be read, or ends before one of them does.
+            UpstreamError: The file cannot be read, or ends before the end of a part.
         """
         try:
             with self.file.open("rb") as file:
@@ -100,9 +101,9 @@ class WheelReader:
     """Reads a wheel, on this machine or on the web.
 
     Args:
-        content: What reads parts of its file.
-        download: Brings the file here whole, for a time, where its server does not serve parts;
-            called with the error that says so. None for a file that is here.
+        content: Reads parts of its file.
+        download: Fetches the whole file, until the context ends, where its server does not serve
+            parts; called with the error that says so. None for a file on this machine.
     """
 
     content: LocalContent | RemoteContent
@@ -112,7 +113,7 @@ class WheelReader:
         """List the Python files and extension modules of the wheel.
 
         Returns:
-            The listing, and the contents of all Python files where the wheel had to come whole.
+            The listing, and the contents of all Python files if the wheel had to be fetched whole.
 
         Raises:
             UpstreamError: The file is no wheel, or cannot be read.
@@ -131,10 +132,10 @@ class WheelReader:
         """Read files of the wheel.
 
         Args:
-            members: Those of its listing that are needed.
+            members: The files of its listing that are needed.
 
         Returns:
-            Their contents by path, and those of all others where the wheel had to come whole.
+            Their contents by path, and those of all others if the wheel had to be fetched whole.
         """
         for path, member in members.items():
             check_size(path, max(member.size, member.packed))
@@ -150,8 +151,8 @@ class WheelReader:
         return contents
 
     def _read_whole(self, error: NoRangesError) -> tuple[Listing, dict[str, bytes]]:
-        """Bring the wheel here, and read all of its Python files."""
-        assert self.download is not None  # a file on this machine has parts
+        """Fetch the whole wheel, and read all of its Python files."""
+        assert self.download is not None  # NoRangesError comes from a server
         with self.download(error) as file:
             local = WheelReader(LocalContent(file))
             listing, _ = local.listing()
@@ -166,7 +167,10 @@ class WheelReader:
 
 
 class _Tail:
-    """A file for `zipfile`, of which the end is in memory, and more as `zipfile` goes back."""
+    """A file object for `zipfile`, which reads the table of contents at the end of an archive.
+
+    The last bytes are in memory; where `zipfile` reads before them, what lies between is fetched.
+    """
 
     def __init__(self, content: LocalContent | RemoteContent) -> None:
         self._content = content
@@ -177,6 +181,7 @@ class _Tail:
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position, as a file object does; return it."""
         origins = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}
         self._position = origins[whence] + offset
         if self._position < 0:
@@ -184,6 +189,7 @@ class _Tail:
         return self._position
 
     def read(self, size: int = -1) -> bytes:
+        """Read from the position, as a file object does; up to the end where `size` is negative."""
         end = self._size
         if size >= 0:
             end = min(self._position + size, self._size)
@@ -196,7 +202,7 @@ class _Tail:
         return piece
 
     def _extend_to(self, position: int) -> None:
-        """Fetch what lies between a position and the bytes in memory."""
+        """Fetch the bytes from a position up to those in memory, if it lies before them."""
         data_start = self._size - len(self._data)
         if position < data_start:
             if self._size - position > MAX_DIRECTORY:
@@ -208,10 +214,15 @@ class _Tail:
 
 
 def _list_members(archive: zipfile.ZipFile) -> Listing:
-    """List the Python files and extension modules; refuse names that lead out, and overlaps."""
+    """List the Python files and extension modules of an archive.
+
+    Raises:
+        UpstreamError: A name leads out of the archive, or members overlap.
+    """
     members = archive.infolist()
     for member in members:
         check_name(member.orig_filename)
+    # Each member ends where the next one begins, the last one at the table of contents.
     offsets = {member.header_offset for member in members}
     offsets.add(archive.start_dir)
     ends = dict(itertools.pairwise(sorted(offsets)))
@@ -224,7 +235,7 @@ def _list_members(archive: zipfile.ZipFile) -> Listing:
 
 
 def _installed_path(name: str) -> str:
-    """Return where a wheel's member is installed, below site-packages; '' for elsewhere."""
+    """Return the path below site-packages to which a wheel's member is installed; '' for others."""
     match = _DATA.match(name)
     if match:
         return match[1]
@@ -234,9 +245,17 @@ def _installed_path(name: str) -> str:
 
 
 def _member(info: zipfile.ZipInfo, next_offset: int) -> ArchiveMember:
-    """Describe a member, which ends where the next one begins at the latest."""
+    """Describe a member.
+
+    Args:
+        info: Its entry in the table of contents.
+        next_offset: Where the next member begins.
+
+    Raises:
+        UpstreamError: It overlaps with the next one, or is encrypted.
+    """
     start = info.header_offset
-    # What may lie between two members without belonging to either is not fetched.
+    # Bytes between two members that belong to neither are not fetched.
     longest = _LOCAL_HEADER.size + 2 * _MAX_FIELD + info.compress_size
     end = min(next_offset, start + longest)
     if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:
@@ -249,7 +268,13 @@ def _member(info: zipfile.ZipInfo, next_offset: int) -> ArchiveMember:
 
 
 def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
-    """Take a member's content out of its span, and compare it with the table of contents."""
+    """Unpack a member, and compare its content with the table of contents.
+
+    Args:
+        path: Its path, for messages.
+        member: Its entry in the table of contents.
+        data: The bytes of its span: header, name, extra field and packed content.
+    """
     try:
         signature, name_length, extra_length = _LOCAL_HEADER.unpack_from(data)
         start = _LOCAL_HEADER.size + name_length + extra_length
@@ -267,9 +292,10 @@ def _unpacked(path: str, member: ArchiveMember, data: bytes) -> bytes:
 
 
 def _decompressed(member: ArchiveMember, packed: bytes) -> bytes:
+    """Decompress the content of a member; raise ValueError for a method that is not supported."""
     if member.method == zipfile.ZIP_STORED:
         return packed
     if member.method != zipfile.ZIP_DEFLATED:
         raise ValueError(f"unsupported compression method {member.method}")
-    # One more than there should be shows that it goes on.
+    # One byte more than there should be shows that the size is wrong.
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size + 1)

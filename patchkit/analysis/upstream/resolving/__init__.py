@@ -1,1 +1,1 @@
-"""From a target to what it is in a release: bindings, classes, members, and what cannot be told."""
+"""Resolves targets in the source of a release: bindings, classes, members, what is not known."""

@@ -1,4 +1,4 @@
-"""What a name may be bound to, on which conditions, and by which statements."""
+"""Describes how a name may be bound: by which statements, and under which conditions."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,11 @@ from patchkit.analysis.upstream.resolving.module_tree import BLOCKS, ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, expressions
 
 ANY_NAME = "*"
-"""Stands for every name: a star import, and what may end the import."""
+"""Stands for every name: a star import may bind any, and after a `raise` none is bound."""
 
 
 class Condition(NamedTuple):
-    """What must hold for a definition to count.
+    """What must hold for a statement to run.
 
     Args:
         text: The condition in the words of a report: `sys.platform == 'win32'`, `not (X)`,
@@ -38,9 +38,9 @@ class Binding:
         module: The absolute name of the module that is imported, or imported from; '' for any
             other statement.
         imported: The name in that module; '' if the module itself is bound.
-        is_uncertain: Whether the statement may leave the name as it was, as a star import may.
-        modifiers: Later statements that change what is bound and leave the name to it, in order:
-            setters of a property, `+=`, `TABLE['k'] = …`, `TABLE.update(…)`.
+        is_uncertain: Whether the statement may not bind the name at all, as a star import may not.
+        modifiers: Later statements that change the object which is bound, in order: setters of a
+            property, `+=`, `TABLE['k'] = …`, `TABLE.update(…)`.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class BindingCase:
-    """One outcome of running a scope, for one name.
+    """One way in which a name may be bound after a module or class body has run.
 
     Args:
         binding: The statement that binds the name last; None if the name is not bound.
@@ -71,14 +71,14 @@ UNBOUND: BindingCases = (BindingCase(None),)
 
 
 def union(first: BindingCases, second: BindingCases) -> BindingCases:
-    """Put two lists of cases together.
+    """Merge two lists of cases.
 
     Args:
         first: The cases that are listed first.
-        second: The cases that follow, but for those whose binding is among the first.
+        second: The cases that follow, without those whose binding is among the first.
 
     Returns:
-        Each binding once, "not bound" being one of them.
+        Each binding once; "not bound" counts as one.
     """
     bindings = {id(case.binding) for case in first}
     return (*first, *(case for case in second if id(case.binding) not in bindings))
@@ -87,20 +87,21 @@ def union(first: BindingCases, second: BindingCases) -> BindingCases:
 def join_branches(
     *branches: tuple[Condition, BindingCases | None],
 ) -> BindingCases | None:
-    """Join the cases at the ends of branches.
+    """Join the cases at the ends of branches, such as those of an `if`.
 
     Args:
         branches: The condition of each branch, and its cases; None for one that ends in an error.
 
     Returns:
-        The cases, under the condition of their branch unless all have the binding. None if every
-        branch ends in an error.
+        The cases. One whose binding all branches have is without condition, any other has the
+        condition of its branch. None if every branch ends in an error.
     """
     complete = [
         (condition, cases) for condition, cases in branches if cases is not None
     ]
     if not complete:
         return None
+    # A binding that all branches have does not depend on which one is taken.
     in_all = set.intersection(*(_bindings(cases) for _, cases in complete))
     cases_by_binding: dict[int, BindingCase] = {}
     for condition, cases in complete:
@@ -125,7 +126,7 @@ def with_modifier(cases: BindingCases, statement: ast.stmt) -> BindingCases:
 
     Args:
         cases: What the name may be bound to before the statement.
-        statement: The statement, which changes what is bound and does not bind it anew.
+        statement: The statement, which changes the object and does not bind the name anew.
 
     Returns:
         The cases, with new bindings; a case without a binding stays as it is.
@@ -134,6 +135,7 @@ def with_modifier(cases: BindingCases, statement: ast.stmt) -> BindingCases:
 
 
 def _modified(case: BindingCase, statement: ast.stmt) -> BindingCase:
+    """Add a statement to the modifiers of one binding."""
     if case.binding is None:
         return case
     modifiers = (*case.binding.modifiers, statement)
@@ -173,13 +175,13 @@ class StatementsByName:
         return tree.remember_with_file(key, lambda: cls(tree, scope.body))
 
     def sole(self, name: str) -> ast.stmt | None:
-        """Return the only statement that concerns a name.
+        """Return the only statement that may bind, modify or delete a name.
 
         Args:
             name: The name. Statements that may bind any name are not counted.
 
         Returns:
-            None if no statement concerns the name, or more than one does.
+            None if no statement may, or more than one.
         """
         indexes = self._indexes.get(name, ())
         if len(indexes) != 1:
@@ -193,14 +195,14 @@ class StatementsByName:
             name: The name.
 
         Returns:
-            Also the statements that concern every name, such as star imports.
+            The statements; those that may bind any name, such as star imports, are among them.
         """
         indexes = {*self._indexes.get(name, ()), *self._indexes.get(ANY_NAME, ())}
         return [self._body[index] for index in sorted(indexes)]
 
 
 def names_bound_by(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
-    """List the names that a statement, blocks in it included, may bind, modify or delete.
+    """List the names that a statement, with its blocks, may bind, modify or delete.
 
     Args:
         statement: A statement, or a handler or `case` of one.
@@ -226,7 +228,7 @@ def names_bound_by(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
 
 
 def has_walrus(tree: ModuleTree) -> bool:
-    """Whether `:=` stands anywhere in the text of a module, be it in a string.
+    """Whether `:=` stands anywhere in the text of a module, even in a string.
 
     Args:
         tree: The module; where this is False, its expressions need not be walked for `:=`.
@@ -254,11 +256,12 @@ def _imported_names(
     statement: ast.Import | ast.ImportFrom,
     tree: ModuleTree,
 ) -> Iterator[str]:
-    """List the names that an import binds, submodules that it sets on this package included."""
+    """List the names that an import binds; in a package, the submodules that it sets on it, too."""
     for alias in statement.names:
         yield alias.asname or alias.name.split(".")[0]
     if not tree.is_package:
         return
+    # `import pkg.sub.x` in `pkg/__init__.py` binds `sub` there, as every import of it does.
     modules = [alias.name for alias in statement.names]
     if isinstance(statement, ast.ImportFrom):
         module = tree.absolute(statement.module, statement.level) or ""
@@ -270,10 +273,15 @@ def _imported_names(
 
 
 def _assigned_names(statement: ast.AST) -> Iterator[str]:
-    """List the names in the targets of a statement, and in what it calls a method of."""
+    """List the names in the targets of a statement, or in `NAME.update(…)`.
+
+    Args:
+        statement: An assignment, `del`, `for`, `with`, `case` or the like; an expression.
+    """
     if isinstance(statement, ast.ExceptHandler):
         yield statement.name or ""
         return
+    # Each kind of statement has some of these fields.
     targets = [
         getattr(statement, field, None) for field in ("target", "name", "pattern")
     ]

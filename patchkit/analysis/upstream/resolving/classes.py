@@ -1,4 +1,4 @@
-"""What a class derives from, and what its body, decorators, hooks and metaclasses bind on it."""
+"""Tells what a class derives from, and what its body, decorators and metaclass set on it."""
 
 import ast
 from collections.abc import Iterator, Set
@@ -19,9 +19,10 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 SPREAD = "**"
-"""Among the options of a decorator: it was passed more than is spelled out."""
+"""Stands among the options of a decorator for those that it is passed as `**options`."""
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
+"""Why the bases of a class are undecided while they are being worked out."""
 _KNOWN_METACLASSES = frozenset(
     {"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"}
 )
@@ -38,16 +39,18 @@ class ClassEffects:
         options: The keyword arguments of the decorator that makes it a dataclass; `SPREAD` is
             among them if that is passed `**options`.
         touched: The attributes that are set on it, each with the words for what sets it.
-        opened: Why it may have further attributes, for the report; '' if it may not.
-        replaced: Why its name may stand for another object, for the report; '' if it may not.
+        open_reason: Why it may have attributes that are not known, for the report; '' if it may
+            not.
+        replaced_reason: Why its name may stand for another object, for the report; '' if it may
+            not.
         bases: Classes that are added to its bases.
     """
 
     flavour: str = ""
     options: dict[str, ast.expr] = field(default_factory=dict)
     touched: dict[str, str] = field(default_factory=dict)
-    opened: str = ""
-    replaced: str = ""
+    open_reason: str = ""
+    replaced_reason: str = ""
     bases: tuple[Value, ...] = ()
 
 
@@ -61,14 +64,15 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     Returns:
         The class first, `object` last; an undecided value stands for a base that is not known.
     """
-    key = ("mro", id(value.classes[-1]))
+    key = ("mro", id(value.class_statement))
     conclusions = value.module_tree.conclusions
     if key not in conclusions:
+        # This is returned if a base leads back to the class before its order is known.
         conclusions[key] = (value, undecided(_ITSELF))
         conclusions[key] = _linearized(lookup, value)
     order: tuple[Value, ...] = conclusions[key]
     if order[1].reason == _ITSELF:
-        lookup.circle_count += 1
+        lookup.circle_count += 1  # so that nothing that follows from it is remembered
     return order
 
 
@@ -86,6 +90,7 @@ def body_bindings(lookup: Lookup, scope: Scope, name: str) -> BindingCases:
     """
     node = scope.classes[-1]
     until = scope.until
+    # A statement outside the body, or the class itself, sees the body at its end.
     if until is not None and until is not node and _contains(node, until):
         flow = Flow(name, scope.tree, lookup, until)
         return flow.whole(node) or UNBOUND
@@ -110,7 +115,8 @@ def source_name(owner: Value, name: str) -> str:
     Returns:
         `__name` for a private name of this class; any other name as it is.
     """
-    plain = name.removeprefix(f"_{owner.classes[-1].name.lstrip('_')}")
+    class_name = owner.class_statement.name.lstrip("_")
+    plain = name.removeprefix(f"_{class_name}")
     if is_private(plain):
         return plain
     return name
@@ -127,9 +133,9 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
         None for `type` and its well-known subclasses, which add no names.
     """
     for ancestor in mro(lookup, value):
-        if not ancestor.classes:
+        if not ancestor.has_class_statement:
             continue
-        for keyword in ancestor.classes[-1].keywords:
+        for keyword in ancestor.class_statement.keywords:
             if keyword.arg != "metaclass":
                 continue
             metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
@@ -152,7 +158,7 @@ def may_add_names(lookup: Lookup, meta: Value) -> bool:
 
 
 def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
-    """Mark an attribute of a class as undecided if the metaclass may replace or remove it.
+    """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
 
     Args:
         lookup: The release.
@@ -163,16 +169,18 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     Returns:
         The value as it was, or an undecided one.
     """
+    # Metaclasses are taken to leave special names such as `__doc__` alone.
     if name.startswith("__"):
         return value
     meta = metaclass(lookup, owner)
-    if meta is None or not meta.classes:
+    if meta is None or not meta.has_class_statement:
         return value
+    # What `EnumMeta` makes of members is known, see `fields`.
     if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
         return value
     is_function = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
     for maker in _methods(lookup, meta, _MAKERS):
-        # Functions are left alone, unless the metaclass names this one.
+        # Metaclasses are taken to leave functions alone, too, unless they spell out the name.
         if not is_function or _mentions(maker, name):
             return undecided(f"the metaclass {meta.qualname} may replace or remove it")
     return value
@@ -185,18 +193,19 @@ def _mentions(function: ast.stmt, text: str) -> bool:
 def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
     """List the methods of some names that a metaclass and its bases define."""
     for ancestor in mro(lookup, meta):
-        if ancestor.classes:
-            for statement in ancestor.classes[-1].body:
+        if ancestor.has_class_statement:
+            for statement in ancestor.class_statement.body:
                 if getattr(statement, "name", "") in names:
                     yield statement
 
 
 def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
-    bases = [_base(lookup, node, value) for node in value.classes[-1].bases]
+    """Work out the order of a class and its bases; see `mro`, which remembers it."""
+    bases = [_base(lookup, node, value) for node in value.class_statement.bases]
     orders: list[list[Value]] = []
     for base in bases:
         order: tuple[Value, ...] = (base,)
-        if base.classes:
+        if base.has_class_statement:
             order = mro(lookup, base)
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
     merged = _c3_merge([*orders, bases])
@@ -211,6 +220,7 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     if isinstance(node, ast.Starred):
         return undecided(f"the base {text}")
     candidates = lookup.evaluate(node, value.definition_scope)
+    # None stands for an optional import that failed; no class can derive from it.
     bases = {
         _identity(candidate): candidate
         for candidate in candidates
@@ -221,13 +231,13 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     base = next(iter(bases.values()))
     if base.kind is Kind.CLASS and not base.is_sure:
         return undecided(f"the base {text}, which may be another,")
-    if base.classes or base.kind in (Kind.OUTSIDE, Kind.CLASS):
+    if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecided(f"the base {text}, which cannot be resolved,")
 
 
 def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
-    """Merge the orders of the bases as Python's C3 algorithm does; None if they contradict."""
+    """Merge the orders of bases by Python's C3 algorithm; None if they contradict each other."""
     merged: list[Value] = []
     remaining = [order for order in orders if order]
     while remaining:
@@ -235,6 +245,7 @@ def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
         if head is None:
             return None
         merged.append(head)
+        # Go on without it, and without the orders that are used up.
         shortened: list[list[Value]] = []
         for order in remaining:
             tail = [value for value in order if _identity(value) != _identity(head)]
@@ -245,7 +256,7 @@ def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
 
 
 def _next_head(orders: list[list[Value]]) -> Value | None:
-    """Find the first class that no order has behind another."""
+    """Find the first class that stands behind another in none of the orders; None if all do."""
     behind: set[object] = set()
     for order in orders:
         behind.update(map(_identity, order[1:]))
@@ -256,9 +267,9 @@ def _next_head(orders: list[list[Value]]) -> Value | None:
 
 
 def _identity(value: Value) -> object:
-    """Return what two values of the same class have in common."""
-    if value.classes:
-        return id(value.classes[-1])
+    """Return a key that is the same for all values that stand for the same class."""
+    if value.has_class_statement:
+        return id(value.class_statement)
     if value.kind is Kind.OUTSIDE:
         return value.dotted
     return id(value)
@@ -271,13 +282,14 @@ def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
         lookup: The release.
         value: The class.
     """
-    key = ("made", id(value.classes[-1]))
+    key = ("made", id(value.class_statement))
     return value.module_tree.remember(key, lambda: _class_effects(lookup, value))
 
 
 def _class_effects(lookup: Lookup, value: Value) -> ClassEffects:
+    """Work out what is done to a class; see `class_effects`, which remembers it."""
     effects = ClassEffects()
-    for decorator in value.classes[-1].decorator_list:
+    for decorator in value.class_statement.decorator_list:
         effect = decorators.effect_of(lookup, decorator, value.definition_scope)
         effects = _with_decorator(
             effects, effect, f"the decorator @{ast.unparse(decorator)}"
@@ -290,26 +302,34 @@ def _with_decorator(
     effect: decorators.DecoratorEffect,
     text: str,
 ) -> ClassEffects:
+    """Add the effect of one decorator to those of others.
+
+    Args:
+        effects: What the other decorators do to the class.
+        effect: What this one does.
+        text: The decorator in the words of a report, as "the decorator @x".
+    """
     touched = {**effects.touched, **dict.fromkeys(effect.touched, text)}
-    opened = effects.opened
+    open_reason = effects.open_reason
     if effect.is_open or "__bases__" in touched:
-        opened = f"{text} may set it"
-    replaced = effects.replaced
+        open_reason = f"{text} may set it"
+    replaced_reason = effects.replaced_reason
     if effect.outcome == UNKNOWN:
-        replaced = f"nothing is known about {text}"
+        replaced_reason = f"nothing is known about {text}"
     return ClassEffects(
         flavour=effect.dataclass or effects.flavour,
         options=effect.options or effects.options,
         touched=touched,
-        opened=opened,
-        replaced=replaced,
+        open_reason=open_reason,
+        replaced_reason=replaced_reason,
         bases=(*effects.bases, *effect.bases),
     )
 
 
 def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEffects:
+    """Add what the `__init_subclass__` of each base sets on a class."""
     touched = dict(effects.touched)
-    opened = effects.opened
+    open_reason = effects.open_reason
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
@@ -318,15 +338,16 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         attributes = touched_by(lookup, hook)
         text = f"{ancestor.qualname}.__init_subclass__"
         touched |= dict.fromkeys(attributes.names, text)
-        if attributes.is_open and not opened:
-            opened = f"{text} may set it"
-    return replace(effects, touched=touched, opened=opened)
+        if attributes.is_open and not open_reason:
+            open_reason = f"{text} may set it"
+    return replace(effects, touched=touched, open_reason=open_reason)
 
 
 def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:
-    if not ancestor.classes:
+    """Return the definitions of `__init_subclass__` in a class; () outside the release."""
+    if not ancestor.has_class_statement:
         return ()
-    body = ancestor.classes[-1].body
+    body = ancestor.class_statement.body
     return tuple(
         statement
         for statement in body

@@ -1,4 +1,4 @@
-"""Tells what calls of a function return, and which classes its `super` is given."""
+"""Tells what kind of thing a function returns, and which classes it passes to `super`."""
 
 import ast
 import re
@@ -15,17 +15,19 @@ _LAZY_RESULT = re.compile(
     r"\b(Async)?(Awaitable|Coroutine|Future|Task|Iterator|Iterable|Generator)\b"
     r"|\b(Any|object)\b"
 )
-"""Found in the annotation of what may be a coroutine or a generator."""
+"""Found in an annotation of results if the result may be a coroutine or a generator."""
 
 
 def returned_by(node: ast.AST) -> str:
-    """Say what kind of thing a call returns, in the words that a patched process has for it.
+    """Say what kind of thing a call returns: "a coroutine", "a generator", "its result".
+
+    The words are those that a patched process uses when it compares a body with its target.
 
     Args:
         node: The definition.
 
     Returns:
-        "" for no function, and where that cannot be told from the definition alone.
+        The words; "" if it is no function, or if its definition alone does not tell.
     """
     if not isinstance(node, DEFS):
         return ""
@@ -41,7 +43,7 @@ def returned_by(node: ast.AST) -> str:
         return "an asynchronous generator" if is_generator else "a coroutine"
     if is_generator:
         return "a generator"
-    # A plain function may make any of them: one that is to be overridden, or that says so.
+    # A stub says nothing about what overrides it, and an annotation may name a coroutine.
     is_stub = "abstractmethod" in decorators or any(
         isinstance(part, ast.Name) and part.id == "NotImplementedError"
         for part in ast.walk(node)
@@ -52,7 +54,7 @@ def returned_by(node: ast.AST) -> str:
 
 
 def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is inside a function, but not inside functions and classes in it."""
+    """Yield the nodes inside a function, by recursion; functions and classes in it are left out."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*SCOPES, ast.Lambda)):
             yield child
@@ -60,13 +62,13 @@ def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def classes_of_super(node: ast.AST) -> set[str]:
-    """Name the classes that are given to `super`, but not inside classes in the function.
+    """Name the classes that a function passes to `super`.
 
     Args:
-        node: A function.
+        node: The function; classes inside it are left out.
 
     Returns:
-        Their dotted names; "" among them for `super()`.
+        Their dotted names: {"Base"} for `super(Base, self)`, {""} for `super()`.
     """
     names = set()
     for part in _parts_outside_classes(node):
@@ -79,6 +81,7 @@ def classes_of_super(node: ast.AST) -> set[str]:
 
 
 def _parts_outside_classes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes inside a function, by recursion, without those of classes in it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.ClassDef):
             yield child
@@ -86,10 +89,10 @@ def _parts_outside_classes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def naming_itself(node: ast.AST) -> tuple[str, ...]:
-    """Return the methods of a class that say `super(Name, self)` with its own name.
+    """Return the names of the methods in a class `Name` that call `super(Name, self)`.
 
     Args:
-        node: The definition of the class; anything else has none.
+        node: The definition of the class; for anything else the result is empty.
     """
     if not isinstance(node, ast.ClassDef):
         return ()
@@ -114,11 +117,11 @@ def method_of(node: ast.AST, name: str) -> Def | None:
 
 
 def mentions(node: ast.AST, name: str) -> bool:
-    """Whether a function reads an attribute of a name, as to call a method of it.
+    """Whether a function has `.name` in it, on whatever object.
 
     Args:
         node: The function.
-        name: The name.
+        name: The name of the attribute.
     """
     return any(
         isinstance(part, ast.Attribute) and part.attr == name for part in ast.walk(node)

@@ -1,4 +1,4 @@
-"""How classes are called, and the methods that machinery such as dataclasses writes for them."""
+"""Tells how classes are called, and which methods dataclasses and the like generate."""
 
 import ast
 from collections.abc import Sequence
@@ -50,10 +50,11 @@ _WRITTEN = frozenset(
         "_replace",
     }
 )
-"""What machinery may write for a class, as options and versions of Python have it."""
+"""Methods that may be generated for a class, which depends on options and versions of Python."""
 _WITH_NEW = frozenset({"enum", "namedtuple"})
-"""Flavours of classes for which `__new__` is written, too."""
+"""Flavours of classes for which `__new__` is generated, too."""
 _WRITES_NO_METHODS = frozenset({"", "basemodel", "struct", "typeddict", "ctypes"})
+"""Flavours of classes for which no Python methods are generated."""
 _CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
 """Flavours of classes that pass what they are called with to `__init__`."""
 
@@ -67,9 +68,9 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 
     Returns:
         For a class the parameters of its `__init__` without `self`. None if a metaclass,
-        `__new__` or the flavour of the class may have other ones, or nothing tells them.
+        `__new__` or the flavour of the class may take other ones, or if they are not known.
     """
-    if value.kind is not Kind.CLASS or not value.classes:
+    if value.kind is not Kind.CLASS or not value.has_class_statement:
         return value.signature
     if not value.is_sure or metaclass(lookup, value) is not None:
         return None
@@ -88,14 +89,15 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 def _leaves_arguments_to_init(new: Value) -> bool:
     """Whether a `__new__` accepts any arguments, so that `__init__` alone may refuse them."""
     if new.kind is Kind.OUTSIDE:
-        return True
+        return True  # as that of `object` does
     signature = new.signature or Signature()
     kinds = [argument.kind for argument in signature.bound().parameters.values()]
+    # `(cls, *args, **kwargs)`
     return new.is_sure and kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
 
 
 def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
-    """Return the method that the machinery of a class writes.
+    """Return a method that is generated for a class, such as the `__init__` of a dataclass.
 
     Args:
         lookup: The release.
@@ -103,13 +105,13 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
         name: The name of the method.
 
     Returns:
-        The method, undecided if it depends on options; None if nothing of the name is written.
+        The method, undecided if it depends on options; None if none of this name is generated.
     """
     kind = flavour(lookup, owner)
     effects = class_effects(lookup, owner)
-    is_read = effects.flavour in DATACLASSES and effects.flavour != "unknown"
-    is_plain = is_read and SPREAD not in effects.options
-    if name == "__init__" and is_plain and "init" not in effects.options:
+    is_known = effects.flavour in DATACLASSES and effects.flavour != "unknown"
+    has_known_options = SPREAD not in effects.options and "init" not in effects.options
+    if name == "__init__" and is_known and has_known_options:
         signature = _init_signature(lookup, owner)
         reason = f"written by the {kind}"
         method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
@@ -121,7 +123,7 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
 
 
 def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Return the signature of a dataclass's `__init__`; None if a field cannot be told."""
+    """Return the signature of a dataclass's `__init__`; None if a field is not known."""
     fields_by_name: dict[str, Field] = {}
     for ancestor in reversed(mro(lookup, value)):
         own_fields = _own_fields(lookup, ancestor)
@@ -129,6 +131,7 @@ def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
             return None
         fields_by_name |= {field.name: field for field in own_fields}
     in_init = [field for field in fields_by_name.values() if field.in_init]
+    # Keyword-only fields come last; the others stay in their order.
     in_order = sorted(in_init, key=lambda field: bool(field.keyword))
     parameters = [parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     for field in in_order:
@@ -140,8 +143,8 @@ def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
-    """List the fields that a class itself adds to `__init__`; None if that cannot be told."""
-    if not owner.classes:
+    """List the fields that a class itself adds to `__init__`; None if they are not known."""
+    if not owner.has_class_statement:  # a class outside the release
         if fields.is_known(owner):
             return []
         return None
@@ -161,13 +164,14 @@ def _annotated_fields(
     owner: Value,
     effects: ClassEffects,
 ) -> list[Field] | None:
-    """List the fields that the annotations of a dataclass make; None if one cannot be told."""
+    """List the fields that the annotations of a dataclass make; None if one is not known."""
     is_keyword = option_value(effects.options.get("kw_only"))
-    annotations = _annotated(owner.classes[-1].body)
+    annotations = _annotated(owner.class_statement.body)
     if is_keyword is None or annotations is None:
         return None
     own_fields: list[Field] = []
     for node in annotations:
+        # All fields below `_: KW_ONLY` are passed by keyword only.
         if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
             is_keyword = True
         elif not fields.is_class_var(node):
@@ -181,12 +185,15 @@ def _annotated_fields(
 
 
 def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
-    """Whether it cannot be told if a field has a default."""
+    """Whether a field may have a default, or may have none."""
     if field.node.value is not None:
         return field.on_class is None
-    # What a base has under the name is the default of a field that spells out none.
+    # An attribute of a base is the default of a field that spells out none.
     for base in mro(lookup, owner)[1:]:
-        if base.classes and lookup.member(base, field.name)[0].state != "absent":
+        if (
+            base.has_class_statement
+            and lookup.member(base, field.name)[0].state != "absent"
+        ):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""Decides conditions in the source of a release that are about the platform alone."""
+"""Decides conditions that depend on the platform alone, such as `sys.platform == "win32"`."""
 
 import ast
 import operator
@@ -62,11 +62,11 @@ class Platform(NamedTuple):
 
 
 class _UndecidedError(Exception):
-    """An expression whose value cannot be told; never leaves this module."""
+    """An expression whose value is not known; it is caught in this module."""
 
 
 class Conditions:
-    """Decides conditions that are about the platform alone.
+    """Decides conditions that depend on the platform alone.
 
     Args:
         platform: The Python that the release is read for.
@@ -83,10 +83,11 @@ class Conditions:
             tree: The module that it stands in.
 
         Returns:
-            None if that cannot be told.
+            None if it depends on anything else.
         """
 
         def truth_of_part(part: ast.expr) -> bool | None:
+            """Return whether an operand of `and`, `or` or `not` holds; None if undecided."""
             try:
                 return bool(self._value(part, tree))
             except (_UndecidedError, TypeError, IndexError, ValueError):
@@ -95,7 +96,10 @@ class Conditions:
         return truth_of(test, truth_of_part)
 
     def _value(self, node: ast.expr, tree: ModuleTree) -> Any:
-        """Return the value of an expression, or raise `_UndecidedError`."""
+        """Return the value of an expression; raise `_UndecidedError` if it is not known.
+
+        The operands of the expression are worked out by recursion.
+        """
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Tuple, ast.List)):
@@ -109,6 +113,7 @@ class Conditions:
         return self._name(dotted(node), tree)
 
     def _compare(self, node: ast.Compare, tree: ModuleTree) -> bool:
+        """Work out a comparison, which may be a chain: `(3, 9) <= sys.version_info < (3, 12)`."""
         operand = self._value(node.left, tree)
         following = [self._value(comparator, tree) for comparator in node.comparators]
         for comparison, next_operand in zip(node.ops, following, strict=True):
@@ -118,6 +123,7 @@ class Conditions:
         return True
 
     def _call(self, node: ast.Call, tree: ModuleTree) -> Any:
+        """Work out `platform.system()` and the like, or `….startswith(…)`."""
         if not node.args:
             return self._name(dotted(node.func), tree)
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "startswith":
@@ -126,7 +132,7 @@ class Conditions:
         return text.startswith(self._value(node.args[0], tree))
 
     def _name(self, name: str, tree: ModuleTree) -> Any:
-        """Return the fact that a name of a module stands for, or raise `_UndecidedError`."""
+        """Return the value of a dotted name in a module; raise `_UndecidedError` if not known."""
         if name == "__name__":
             return tree.name
         first_name = name.partition(".")[0]
@@ -137,7 +143,11 @@ class Conditions:
 
 
 def _imported_name(name: str, tree: ModuleTree) -> str:
-    """Return the absolute name for a dotted name of a module, if a single import binds it."""
+    """Return `sys.platform` for `system.platform` below `import sys as system`.
+
+    Returns:
+        The name as it is unless its first part is bound by an import, and by nothing else.
+    """
     if not name:
         return name
     first_name, _, attributes = name.partition(".")
@@ -155,12 +165,14 @@ def _imported_name(name: str, tree: ModuleTree) -> str:
 
 
 def _index(node: ast.expr) -> Any:
+    """Return the index or slice in `sys.version_info[:2]`."""
     if isinstance(node, ast.Slice):
         return slice(_bound(node.lower), _bound(node.upper), _bound(node.step))
     return ast.literal_eval(node)
 
 
 def _bound(node: ast.expr | None) -> Any:
+    """Return the value of one part of a slice; None where it is left out."""
     if node is None:
         return None
     return ast.literal_eval(node)

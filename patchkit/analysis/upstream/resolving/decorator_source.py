@@ -1,4 +1,4 @@
-"""What decorators make of functions and classes, read from the source of the decorators."""
+"""Tells what decorators make of functions and classes, from the source of the decorators."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ class _DecoratorUse(NamedTuple):
     """How a decorator is used, and how its source names the object that it decorates."""
 
     decorated: str  # `func`, or `args[0]`; '' if nothing names it
-    is_call: bool  # whether it is called with options first, without that object
-    facts: Mapping[str, bool]  # tests that this decides, as they are written
+    is_call: bool  # whether it is used as `@decorator(…)`, not as `@decorator`
+    facts: Mapping[str, bool]  # what tests in its source come to, by their text
 
 
 class DecoratorSource:
@@ -54,7 +54,7 @@ class DecoratorSource:
         """Return what a decorator makes of an object.
 
         Args:
-            node: The function that decorates.
+            node: The function that decorates, or that is called to make the decorator.
             is_call: Whether it is used as `@node(…)`, not as `@node`.
             depth: How many functions led to it.
 
@@ -66,6 +66,8 @@ class DecoratorSource:
         return self._lookup.remember(self._tree.conclusions, key, compute)
 
     def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
+        """Work out the outcome; see `outcome`, which remembers it."""
+        # What a generator returns, or a function that is given a signature, is not followed.
         if (
             depth > DEPTH
             or _is_generator(node)
@@ -79,7 +81,7 @@ class DecoratorSource:
             self._outcome_of_return(node, value, use, depth) for value in returned
         }
         if outcomes == {SAME, WRAPS}:
-            return WRAPS
+            return WRAPS  # the signature is the same either way
         if len(outcomes) != 1:
             return UNKNOWN
         return outcomes.pop()
@@ -115,7 +117,7 @@ class DecoratorSource:
         use: _DecoratorUse,
         depth: int,
     ) -> str:
-        """Return what an expression is that a decorator returns.
+        """Return the outcome of one expression that a decorator returns.
 
         Args:
             node: The function that decorates.
@@ -129,6 +131,7 @@ class DecoratorSource:
             name = returned.id
         inner = self._inner_functions(node)
         if use.is_call:
+            # `@node(…)` must return an inner function, which is the decorator itself.
             target = inner.get(name)
             if not isinstance(target, ast.FunctionDef):
                 return UNKNOWN
@@ -137,7 +140,7 @@ class DecoratorSource:
             return UNKNOWN
         if ast.unparse(returned) == use.decorated:
             if use.decorated in _stored_names(node):
-                return UNKNOWN
+                return UNKNOWN  # the name may stand for another object by then
             return SAME
         if name in inner:
             return _outcome_of_wrapper(node, inner[name], use.decorated)
@@ -150,7 +153,7 @@ class DecoratorSource:
         inner: Mapping[str, Def],
         depth: int,
     ) -> str:
-        """Return what a decorator returns that passes the object on: `f(func)` or `f(…)(func)`.
+        """Return the outcome of `return f(func)` or `return f(…)(func)`, by the source of f.
 
         Args:
             call: The expression that is returned.
@@ -181,9 +184,11 @@ class DecoratorSource:
 def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _DecoratorUse:
     """Return how the source of a decorator names the object, and what its tests come to.
 
+    Of a decorator for both uses, as `def d(func=None, **options)`, the tests tell them apart.
+
     Args:
         node: The function that decorates.
-        is_call: Whether it is called with options first.
+        is_call: Whether it is used as `@node(…)`, not as `@node`.
         is_bound: Whether its first parameter is `self` or `cls`.
     """
     arguments = node.args
@@ -229,6 +234,7 @@ def _without_cast(expression: ast.expr | None) -> ast.expr | None:
 
 
 def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
+    """Find the functions inside a function, by name; the first of each name."""
     functions: dict[str, Def] = {}
     for inner in ast.walk(node):
         if isinstance(inner, DEFS) and inner is not node:
@@ -248,7 +254,7 @@ def _stored_names(node: ast.AST) -> set[str]:
 
 
 def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> str:
-    """Return whether an inner function wraps the decorated object.
+    """Return `WRAPS` or `WRAPS_ASYNC` for an inner function below `@wraps(func)`, else `UNKNOWN`.
 
     Args:
         node: The function that decorates.
@@ -263,7 +269,7 @@ def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> st
 
 
 def _calls_upon(node: ast.FunctionDef, inner: Def) -> Iterator[ast.expr]:
-    """List what is called with an inner function: its only decorator, and `f` in `g = f(…)(g)`."""
+    """List what an inner function is passed to: its only decorator, `f(…)` of `g = f(…)(g)`."""
     if len(inner.decorator_list) == 1:
         yield inner.decorator_list[0]
     for part in ast.walk(node):
@@ -287,12 +293,12 @@ def _collect_returned(
     use: _DecoratorUse,
     returned: list[ast.expr | None],
 ) -> bool:
-    """Collect what a decorator may return.
+    """Collect the expressions that a decorator may return; blocks of statements are followed.
 
     Args:
         body: The statements to follow.
         use: How the decorator is used, which decides some tests.
-        returned: The list to which expressions are added.
+        returned: The list to which the expressions are added; None for a bare `return`.
 
     Returns:
         Whether the end of the statements may be reached.
@@ -322,6 +328,7 @@ def _collect_from_if(
     use: _DecoratorUse,
     returned: list[ast.expr | None],
 ) -> bool:
+    """Collect from the branch that is taken, or from both; see `_collect_returned`."""
     truth = truth_of(statement.test, lambda test: use.facts.get(ast.unparse(test)))
     if truth is True:
         return _collect_returned(statement.body, use, returned)

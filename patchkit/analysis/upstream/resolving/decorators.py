@@ -1,4 +1,4 @@
-"""What decorators do: well-known ones are listed, those that the release defines are read."""
+"""Tells what decorators do: well-known ones are listed, those of the release are read."""
 
 import ast
 from dataclasses import dataclass, field
@@ -114,7 +114,7 @@ DESCRIPTORS = {
 _NOT_WRAPPABLE = frozenset(
     {Kind.STATICMETHOD, Kind.CLASSMETHOD, Kind.PROPERTY, Kind.CACHED_PROPERTY}
 )
-"""Descriptors: what a decorator that wraps functions makes of them is not known."""
+"""Descriptors: nothing is known of what a decorator for functions makes of them."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class DecoratorEffect:
             `decorator_source`.
         kind: The descriptor that it makes of a function; None if it makes none.
         touched: The attributes that it sets on a class.
-        is_open: Whether it may set more than these.
+        is_open: Whether it may set other attributes, too.
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
         bases: Classes that it adds to the bases of a class.
         options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
@@ -163,6 +163,7 @@ def effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEff
 
 
 def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEffect:
+    """Work out what a decorator does; see `effect_of`, which remembers it."""
     function = decorator
     options: dict[str, ast.expr] = {}
     if isinstance(decorator, ast.Call):
@@ -186,10 +187,11 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
         scope: The scope of its decorators.
 
     Returns:
-        The kind and ''; or None and the decorator about which nothing is known.
+        The kind, and ''; or None, and the decorator about which nothing is known.
     """
     is_async = isinstance(node, ast.AsyncFunctionDef)
     descriptor: Kind | None = None
+    # Python applies the lowest decorator first.
     for decorator in reversed(node.decorator_list):
         effect = effect_of(lookup, decorator, scope)
         if effect.outcome == UNKNOWN:
@@ -217,11 +219,11 @@ def _effect_of_value(
     decorator: ast.expr,
     options: dict[str, ast.expr],
 ) -> DecoratorEffect:
-    """Return what one of the values does that a decorator may be.
+    """Return what a decorator does, for one of the objects that its name may stand for.
 
     Args:
         lookup: The release.
-        value: The function that decorates, or that is called to make the decorator.
+        value: The object: the decorator, or what is called to make it.
         decorator: What stands behind the `@`.
         options: Its keyword arguments.
     """
@@ -242,7 +244,7 @@ def _effect_of_value(
     if "__bases__" in touched:
         bases = tuple(bases_added_by(lookup, value))
         if bases:
-            touched -= {"__bases__"}
+            touched -= {"__bases__"}  # it is known which bases are added
     return DecoratorEffect(
         outcome,
         touched=touched,
@@ -254,6 +256,7 @@ def _effect_of_value(
 
 
 def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffect:
+    """Return what a decorator outside the release does, by its dotted name."""
     if name in DESCRIPTORS:
         return DecoratorEffect(SAME, DESCRIPTORS[name])
     if name in _OF_ATTRS:

@@ -1,4 +1,4 @@
-"""What expressions and bindings come to, calls included, and what attributes of values are."""
+"""Tells what objects expressions, bindings and attributes stand for, without running them."""
 
 import ast
 from dataclasses import replace
@@ -8,7 +8,13 @@ from patchkit.analysis.upstream.resolving.bindings import Binding, BindingCase
 from patchkit.analysis.upstream.resolving.classes import body_bindings, metaclass, mro
 from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS
-from patchkit.analysis.upstream.resolving.outside import as_typing, is_class
+from patchkit.analysis.upstream.resolving.outside import (
+    CLASS_FACTORIES,
+    NOT_PLAIN,
+    OBJECT_FACTORIES,
+    as_typing,
+    is_class,
+)
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
@@ -36,53 +42,20 @@ _PLAIN = (
     ast.Tuple,
     ast.UnaryOp,
 )
-"""Expressions that come to a plain object, which has no signature."""
-_MAKES_CLASSES = frozenset(
-    {
-        "collections.namedtuple",
-        "dataclasses.make_dataclass",
-        "enum.Enum",
-        "enum.Flag",
-        "enum.IntEnum",
-        "enum.IntFlag",
-        "enum.StrEnum",
-        "pydantic.create_model",
-        "typing.NamedTuple",
-        "typing.TypedDict",
-    }
-)
-"""What returns a class if it is called."""
-_MAKES_OBJECTS = frozenset(
-    {
-        "fastapi.APIRouter",
-        "functools.partial",
-        "logging.getLogger",
-        "os.environ.get",
-        "os.getenv",
-        "re.compile",
-        "regex.compile",
-        "typing.NewType",
-        "typing.ParamSpec",
-        "typing.TypeVar",
-    }
-)
-"""What returns an object if it is called; classes do so too."""
-_NOT_PLAIN = frozenset(
-    {"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"}
-)
-"""Classes outside the release whose instances are more than plain objects."""
+"""Expressions that come to a plain object, such as a number or a list: it has no signature."""
 
 
 def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
-    """Return what an expression comes to.
+    """Return the objects that an expression may come to, without running it.
 
     Args:
         lookup: The release.
         node: The expression.
-        scope: Its scope.
+        scope: Where it stands.
 
     Returns:
-        One value for each object that it may come to.
+        One value for each object; an expression that cannot be followed has a single one, of
+        kind `ASSIGNMENT`, that is not sure.
     """
     if isinstance(node, ast.Name):
         return _name(lookup, node.id, scope)
@@ -92,19 +65,22 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
         signature = signature_of(node.args)
         return (Value("present", Kind.FUNCTION, signature=signature, expression=node),)
     if isinstance(node, ast.Call):
-        makers = evaluate(lookup, node.func, scope)
+        callees = evaluate(lookup, node.func, scope)
         return tuple(
-            _called(lookup, maker, node, scope).under(maker.conditions)
-            for maker in makers
+            _called(lookup, callee, node, scope).under(callee.conditions)
+            for callee in callees
         )
     if isinstance(node, ast.IfExp):
         return _conditional(lookup, node, scope)
     if isinstance(node, ast.NamedExpr):
         return evaluate(lookup, node.value, scope)
-    if isinstance(node, ast.Subscript):  # `Generic[T]` and `list[int]` are their base
-        bases = evaluate(lookup, node.value, scope)
-        if all(base.classes or base.kind is Kind.OUTSIDE for base in bases):
-            return bases
+    if isinstance(node, ast.Subscript):  # `Generic[T]` is taken for `Generic`
+        generics = evaluate(lookup, node.value, scope)
+        if all(
+            value.has_class_statement or value.kind is Kind.OUTSIDE
+            for value in generics
+        ):
+            return generics
     is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.ASSIGNMENT
@@ -136,9 +112,11 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return (value,)
     if value.kind is Kind.MODULE:
         return lookup.module_attribute(value.module, name)
-    if value.classes:
+    if value.has_class_statement:
         return inheritance.member(lookup, value, name)
-    if value.kind is Kind.CLASS:
+    if (
+        value.kind is Kind.CLASS
+    ):  # as of `namedtuple(…)`, which has no `class` statement
         return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
@@ -147,7 +125,10 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
 
 
 def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
-    """Look into the innermost class, then into the module: classes between are not seen."""
+    """Look a name up in the innermost class, then in the module, as code in a class body does.
+
+    Python does not look into the classes around that class.
+    """
     if scope.classes:
         values: list[Value] = []
         for case in body_bindings(lookup, scope, name):
@@ -158,6 +139,7 @@ def _name(lookup: Lookup, name: str, scope: Scope) -> Values:
 
 
 def _attribute(lookup: Lookup, node: ast.Attribute, scope: Scope) -> Values:
+    """Return what `x.name` comes to, for each object that `x` may be."""
     attributes: list[Value] = []
     for value in evaluate(lookup, node.value, scope):
         members = member(lookup, value, node.attr)
@@ -166,6 +148,7 @@ def _attribute(lookup: Lookup, node: ast.Attribute, scope: Scope) -> Values:
 
 
 def _conditional(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
+    """Return what `x if test else y` comes to; both if the test cannot be decided."""
     truth = lookup.decide(node.test, scope.tree)
     if truth is True:
         return evaluate(lookup, node.body, scope)
@@ -174,20 +157,23 @@ def _conditional(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
     return (*evaluate(lookup, node.body, scope), *evaluate(lookup, node.orelse, scope))
 
 
-def _called(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value:
-    """Return what a call returns.
+def _called(lookup: Lookup, callee: Value, call: ast.Call, scope: Scope) -> Value:
+    """Return the object that a call returns, as far as that is known of what is called.
 
     Args:
         lookup: The release.
-        maker: What is called.
+        callee: What is called.
         call: The call.
-        scope: Its scope.
+        scope: Where it stands.
+
+    Returns:
+        A descriptor, a class or an instance; a value that is not sure for any other call.
     """
     result = Value("present", Kind.ASSIGNMENT, expression=call, is_sure=False)
-    name = as_typing(maker.dotted)
+    name = as_typing(callee.dotted)
     descriptor = DESCRIPTORS.get(name)
     has_arguments = call.args or call.keywords
-    # What `lru_cache(8)` returns is a decorator.
+    # `property(f)` is a property. Caches are left out: `lru_cache(8)` is a decorator.
     if descriptor not in (None, Kind.CACHED_FUNCTION) and has_arguments:
         signature = None
         if call.args:
@@ -195,32 +181,43 @@ def _called(lookup: Lookup, maker: Value, call: ast.Call, scope: Scope) -> Value
             if len(functions) == 1:
                 signature = functions[0].signature
         return replace(result, kind=descriptor, signature=signature, is_sure=True)
-    if name in _MAKES_CLASSES or (name == "builtins.type" and len(call.args) == 3):
+    # `namedtuple("P", "x y")` and `type("P", (), {})` are classes; `type(x)` is any class.
+    if name in CLASS_FACTORIES or (name == "builtins.type" and len(call.args) == 3):
         return replace(result, kind=Kind.CLASS, dotted=name, is_sure=True)
-    if _makes_instances(lookup, maker, name):
-        return replace(result, kind=Kind.CONSTANT, instance_of=maker, is_sure=True)
+    # `Config()` is an instance of `Config`.
+    if _makes_instances(lookup, callee, name):
+        return replace(result, kind=Kind.CONSTANT, instance_of=callee, is_sure=True)
     return result
 
 
-def _makes_instances(lookup: Lookup, maker: Value, name: str) -> bool:
+def _makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
     """Whether a call returns an instance of what is called, or another plain object.
 
     Args:
         lookup: The release.
-        maker: What is called.
+        callee: What is called.
         name: Its dotted name, if it is outside the release.
     """
-    if maker.kind is Kind.OUTSIDE:
-        return name in _MAKES_OBJECTS or (is_class(name) and name != "builtins.type")
-    if not maker.classes or not maker.is_sure or metaclass(lookup, maker) is not None:
+    if callee.kind is Kind.OUTSIDE:
+        return name in OBJECT_FACTORIES or (is_class(name) and name != "builtins.type")
+    # The `__call__` of a metaclass may return anything.
+    if (
+        not callee.has_class_statement
+        or not callee.is_sure
+        or metaclass(lookup, callee) is not None
+    ):
         return False
-    bases = [ancestor for ancestor in mro(lookup, maker) if not ancestor.classes]
-    constructors = lookup.member(maker, "__new__")
+    bases = [
+        ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
+    ]
+    constructors = lookup.member(callee, "__new__")
+    # So may a `__new__` of the release, or of a base that is not known.
     if any(value.kind is not Kind.OUTSIDE for value in (*bases, *constructors)):
         return False
-    return not any(base.dotted in _NOT_PLAIN for base in bases)
+    return not any(base.dotted in NOT_PLAIN for base in bases)
 
 
+# Methods that Python makes static or class methods without a decorator.
 _IMPLICIT_KINDS = {
     "__new__": Kind.STATICMETHOD,
     "__init_subclass__": Kind.CLASSMETHOD,
@@ -229,16 +226,15 @@ _IMPLICIT_KINDS = {
 
 
 def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
-    """Return what a name is in one case.
+    """Return the objects that a name may stand for in one case.
 
     Args:
         lookup: The release.
-        case: The case.
+        case: The case: how the name is bound, and under which conditions.
         scope: The scope that the binding stands in.
 
     Returns:
-        One value for each object that it may be, under the conditions of the case; () if the name
-        is not bound.
+        One value for each object, under the conditions of the case; () if the name is not bound.
     """
     if case.binding is None:
         return ()
@@ -247,6 +243,7 @@ def bound_values(lookup: Lookup, case: BindingCase, scope: Scope) -> Values:
 
 
 def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
+    """Return the objects that a statement binds: an import, a `class`, a `def`, an assignment."""
     if binding.is_uncertain:
         source = f"line {binding.node.lineno}"
         if binding.module:
@@ -266,17 +263,19 @@ def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values
         expression=binding.value,
         scope=scope,
     )
-    inside = replace(scope, until=binding.node)
+    # Names in the statement have the values that they have before it.
+    before = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
         classes = (*scope.classes, binding.node)
-        return (_class(lookup, replace(value, classes=classes), inside),)
+        return (_class(lookup, replace(value, classes=classes), before),)
     if isinstance(binding.node, DEFS):
-        return (_function(lookup, value, binding.node, inside),)
-    return _assigned(lookup, binding, replace(value, scope=inside), inside)
+        return (_function(lookup, value, binding.node, before),)
+    return _assigned(lookup, binding, replace(value, scope=before), before)
 
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
-    """Return what `from module import name` binds."""
+    """Return the objects that `from module import name` binds."""
+    # A package that imports from itself finds what it has bound so far.
     if binding.module == scope.tree.name and not scope.classes:
         values = lookup.visible(scope.tree, binding.imported, binding.node)
     else:
@@ -292,20 +291,22 @@ def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
 
 
 def _as_imported(value: Value) -> Value:
-    """What lies outside is there once it is imported or assigned; nothing more is known of it."""
+    """Return an object outside the release as present: it is imported, so it must exist."""
     if value.kind is not Kind.OUTSIDE:
         return value
     return replace(value, state="present", is_sure=True, reason="")
 
 
 def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
-    for decorator in value.classes[-1].decorator_list:
+    """Return the class of a `class` statement, or what an unknown decorator makes of it."""
+    for decorator in value.class_statement.decorator_list:
         if decorators.effect_of(lookup, decorator, scope).outcome == UNKNOWN:
             return _decorated(value, ast.unparse(decorator))
     return replace(value, kind=Kind.CLASS)
 
 
 def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
+    """Return the function or descriptor of a `def`, or what an unknown decorator makes of it."""
     kind, unknown_decorator = decorators.function_kind(lookup, node, scope)
     if kind is None:
         return _decorated(value, unknown_decorator)
@@ -323,14 +324,15 @@ def _decorated(value: Value, decorator: str) -> Value:
 
 
 def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> Values:
-    """Return what an assignment binds.
+    """Return the objects that an assignment binds.
 
     Args:
         lookup: The release.
         binding: The assignment.
-        value: A description of the name that is assigned to.
+        value: The name that is assigned to, with nothing known of the object yet.
         scope: The scope, up to the assignment.
     """
+    # `x = property(…)` may be followed by `@x.setter`, which makes another object.
     has_setter = any(
         isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers
     )
@@ -343,18 +345,20 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
 
 
 def _as_assigned(value: Value, assigned: Value) -> Value:
-    """Return what a name is that an expression was assigned to.
+    """Return the value of a name that an expression is assigned to.
 
     Args:
-        value: A description of the name.
+        value: The name, with nothing known of the object yet.
         assigned: What the expression comes to.
     """
+    # `Alias = Generic[T]` is another object than `Generic`.
     if isinstance(value.expression, ast.Subscript):
         return replace(value, is_sure=False, reason=assigned.reason)
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
     if assigned.state != "present":
         return replace(value, is_sure=False, reason=assigned.reason)
+    # `alias = function`: the object has a definition of its own.
     if assigned.qualname or assigned.kind is Kind.MODULE:
         return assigned
     return replace(
@@ -369,7 +373,10 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
 
 
 def _read_from_owner(value: Value) -> Value:
-    """Return what a method is that is read from a class or an instance; others are the same."""
+    """Return a method as `name = Class.method` has it, any other object as it is.
+
+    A method that is read from an instance is bound, one from a class is not: either may be meant.
+    """
     if value.kind not in METHODS:
         return value
     reason = (

@@ -1,4 +1,7 @@
-"""Classes whose annotations mean something: dataclasses, pydantic, msgspec, tuples, enums."""
+"""Reads classes whose annotations make fields: dataclasses, pydantic, msgspec, named tuples.
+
+Which of these a class is, is called its flavour.
+"""
 
 import ast
 from dataclasses import replace
@@ -24,6 +27,7 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
+"""Flavours that a dataclass decorator makes; "unknown" is one of the release that is not known."""
 _FLAVOURS = {
     "ctypes.Structure": "ctypes",
     "ctypes.Union": "ctypes",
@@ -38,7 +42,7 @@ _FLAVOURS = {
     "typing.NamedTuple": "namedtuple",
     "typing.TypedDict": "typeddict",
 }
-"""How classes read their annotations that derive from these."""
+"""The flavours of classes that derive from these."""
 _FIELD_FUNCTIONS = frozenset(
     {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
 )
@@ -55,9 +59,9 @@ class Field(NamedTuple):
         node: The annotation that makes it.
         default: Whether it has a default, so that a call may leave it out.
         in_init: Whether `__init__` has a parameter for it.
-        keyword: Whether that can be passed by keyword only; None if the class decides.
-        on_class: Whether its default stays on the class as an attribute; None if that cannot be
-            told.
+        keyword: Whether that is passed by keyword only; None if the options of the class decide.
+        on_class: Whether it leaves an attribute on the class, which is its default or a slot; None
+            if that is not known.
     """
 
     name: str
@@ -69,14 +73,15 @@ class Field(NamedTuple):
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
-    """Return how a class reads its annotations: "dataclass", "pydantic", "struct" and so on.
+    """Return the flavour of a class: "dataclass", "pydantic", "struct" and so on.
 
     Args:
         lookup: The release.
         value: The class, whose decorators count before its bases.
 
     Returns:
-        "unknown" for a dataclass whose machinery cannot be told; '' if annotations mean nothing.
+        "unknown" for a dataclass made by a decorator that is not known; '' if annotations make no
+        fields.
     """
     from_decorator = class_effects(lookup, value).flavour
     if from_decorator:
@@ -105,13 +110,9 @@ def last_annotation(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
 
 
 def field_or_slot(
-    lookup: Lookup,
-    owner: Value,
-    name: str,
-    *,
-    bound: bool,
+    lookup: Lookup, owner: Value, name: str, *, bound: bool
 ) -> Value | None:
-    """Return what a class makes of its own annotation, or slot, of a name.
+    """Return the attribute that an annotation of a name, or a slot, makes on its class.
 
     Args:
         lookup: The release.
@@ -120,21 +121,22 @@ def field_or_slot(
         bound: Whether the body of the class binds the name.
 
     Returns:
-        None if it makes nothing of it.
+        None if the name is neither a field nor a slot.
     """
+    # Python refuses a slot of a name that the body binds.
     if not bound:
         slot = _slot(lookup, owner, name)
         if slot is not None:
             return slot
-    node = last_annotation(owner.classes[-1], name)
+    node = last_annotation(owner.class_statement, name)
     kind = flavour(lookup, owner)
     if kind == "ctypes" and not bound:
         return undecided(f"the _fields_ of {owner.qualname} may name {name}")
     if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
         return None
     if kind == "namedtuple" and not is_direct(lookup, owner):
-        return None
-    on_class = None
+        return None  # a class below a named tuple adds no fields to it
+    on_class = None  # what attrs leaves on the class depends on its options
     if kind != "attrs":
         on_class = read_field(lookup, owner, node, kind).on_class
     field = owner.own_attribute(name, Kind.FIELD, node, expression=node.value)
@@ -148,25 +150,27 @@ def field_or_slot(
 
 
 def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
-    """Return what a class makes of a value that its body binds.
+    """Return the attribute of a class for a value that its body binds.
 
     Args:
         lookup: The release.
         owner: The class.
         name: The name that the value is bound to.
-        value: The value.
+        value: The value: a function becomes a method, a constant a member of an enum.
     """
     if value.kind in AS_METHOD:
         return replace(value, kind=AS_METHOD[value.kind])
     if value.kind not in (Kind.ASSIGNMENT, Kind.OUTSIDE, Kind.CONSTANT):
         return value
     kind = flavour(lookup, owner)
+    # `x = attr.ib()` makes a field without an annotation.
     if kind == "attrs" and isinstance(value.expression, ast.Call):
         return replace(value, kind=Kind.FIELD).unsure("attrs may take it off the class")
     if kind == "basemodel" and name.startswith("_") and not name.startswith("__"):
         return replace(value, kind=Kind.FIELD, reason="a private attribute")
     if kind != "enum" or name.startswith("_"):
         return value
+    # The enum makes no members of the names that its `_ignore_` lists.
     ignored = body_bindings(lookup, Scope(owner.module_tree, owner.classes), "_ignore_")
     if ignored[0].binding:
         return undecided(f"{owner.qualname}._ignore_ may name {name}")
@@ -182,7 +186,7 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
 
 
 def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
-    """Whether a base that is not known may make a field of what is annotated and has a default.
+    """Whether a base may make a field of `x: int = 1`, as nothing is known of that base.
 
     Args:
         lookup: The release.
@@ -190,14 +194,14 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
         name: The name that the body of the class binds.
 
     Returns:
-        False if the flavour of the class is known: it decides then.
+        False if the flavour of the class is known: what it makes of the name is known then.
     """
-    node = last_annotation(owner.classes[-1], name)
+    node = last_annotation(owner.class_statement, name)
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
     for ancestor in mro(lookup, owner):
         if (
-            not ancestor.classes
+            not ancestor.has_class_statement
             and ancestor.kind is not Kind.CLASS
             and not is_known(ancestor)
         ):
@@ -215,11 +219,11 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         kind: The flavour of the class.
 
     Returns:
-        The field; whether it is passed by keyword only is left to the class unless its own call
-        of `field(…)` says so.
+        The field; its `keyword` is None unless its own call of `field(…)` says something of that.
     """
     assert isinstance(node.target, ast.Name)
     name = node.target.id
+    # A slot leaves a descriptor on the class, with a default and without.
     in_slot: bool | None = True
     if kind not in ALWAYS_IN_SLOTS:
         in_slot = _has_slots(lookup, owner)
@@ -228,11 +232,11 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
         field = _with_call(lookup, owner, field, node.value, kind)
-    # pydantic answers for private names, and warns of deprecated ones.
+    # Of a BaseModel, the metaclass answers for private names, and descriptors warn of deprecation.
     if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
-    if kind == "typeddict":
+    if kind == "typeddict":  # its fields are keys
         return field._replace(on_class=False)
     if in_slot is False or field.on_class:
         return field
@@ -240,7 +244,7 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
 
 
 def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
-    """Whether the decorator of a class makes slots; None if that cannot be told."""
+    """Whether the decorator of a class has the option `slots=True`; None if that is not known."""
     options = class_effects(lookup, owner).options
     if SPREAD in options and "slots" not in options:
         return None
@@ -248,19 +252,15 @@ def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
 
 
 def _with_call(
-    lookup: Lookup,
-    owner: Value,
-    field: Field,
-    call: ast.Call,
-    kind: str,
+    lookup: Lookup, owner: Value, field: Field, call: ast.Call, kind: str
 ) -> Field:
-    """Return a field with what the call says of it that is assigned to it.
+    """Return a field to which a call is assigned: a `field(…)`, or any other default.
 
     Args:
         lookup: The release.
         owner: The class.
         field: The field.
-        call: The call, such as `field(default_factory=list)`.
+        call: The call.
         kind: The flavour of the class.
     """
     scope = Scope(owner.module_tree, owner.classes, field.node)
@@ -268,20 +268,33 @@ def _with_call(
     function = ""
     if len(functions) == 1:
         function = functions[0].dotted
-    if function not in _FIELD_FUNCTIONS:
-        if all(value.is_sure for value in lookup.evaluate(call, scope)):
-            return field
-        # What a function returns may be a `field(…)`.
-        return field._replace(on_class=None)
+    if function in _FIELD_FUNCTIONS:
+        return _with_options(field, call, function, kind)
+    if all(value.is_sure for value in lookup.evaluate(call, scope)):
+        return field
+    return field._replace(on_class=None)  # the function may return a `field(…)`
+
+
+def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Field:
+    """Return a field with the options that are passed for it.
+
+    Args:
+        field: The field.
+        call: The call, such as `field(default_factory=list)`.
+        function: What is called, one of `_FIELD_FUNCTIONS`.
+        kind: The flavour of the class.
+    """
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     is_pydantic = function.startswith("pydantic.")
     default = options.get("default")
     if call.args:
         default = call.args[0]
+    # `Field(...)` is pydantic's way to say that the field is required.
     if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
         default = None
     has_factory = "default_factory" in options
     on_class: bool | None = default is not None
+    # On a dataclass, pydantic leaves its `Field(…)` itself as the attribute.
     if has_factory:
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
@@ -300,7 +313,7 @@ def _with_call(
 
 
 def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
-    """Return the attribute of a class that its `__slots__` make of a name; None if they do not."""
+    """Return the attribute that a slot makes on its class; None if no slot has the name."""
     scope = Scope(owner.module_tree, owner.classes)
     cases = body_bindings(lookup, scope, "__slots__")
     values: list[Value] = []
@@ -311,6 +324,7 @@ def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
     is_slot = literals.contains(values, source_name(owner, name))
     if is_slot is False:
         return None
+    # Some slots may not be spelled out, or a condition may leave the class without slots.
     if is_slot is None or any(case.binding is None for case in cases):
         return undecided(f"the __slots__ of {owner.qualname} may name {name}")
     return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
@@ -328,11 +342,11 @@ def is_direct(lookup: Lookup, owner: Value) -> bool:
 
 
 def is_known(ancestor: Value) -> bool:
-    """Whether it is known how a class outside the release reads annotations.
+    """Whether the flavour of a class outside the release is known.
 
     Args:
-        ancestor: The class. One that is known to be a class, and is not among those that read
-            annotations, reads none.
+        ancestor: The class. A well-known one that is not listed here makes no fields of
+            annotations.
     """
     name = as_typing(ancestor.dotted)
     return (
@@ -356,10 +370,10 @@ def option_value(node: ast.expr | None) -> bool | None:
     """Return the value of an option of a decorator or call that is off by default.
 
     Args:
-        node: The expression that is passed; None if nothing is.
+        node: The expression that is passed for it; None if it is not passed.
 
     Returns:
-        False if nothing is passed; None if the value is not spelled out.
+        False if it is not passed; None if the value is not spelled out.
     """
     if node is None:
         return False

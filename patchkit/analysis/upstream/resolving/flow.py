@@ -1,4 +1,7 @@
-"""Follows the statements of a scope in order for one name, both branches if a test is open."""
+"""Follows the statements of a module or class in order, to find what one name may be bound to.
+
+Where a test cannot be decided, both branches are followed.
+"""
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
@@ -43,11 +46,14 @@ _MUTATORS = {
 _PROPERTY_PARTS = {".setter", ".getter", ".deleter"}
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 _OPEN = (ast.While, ast.Match, getattr(ast, "TypeAlias", ast.Match))
-"""Statements that are not followed: what they bind is open. Type aliases are of Python 3.12."""
+"""Statements that are not followed: they may bind their names. Type aliases are of Python 3.12."""
 
 
 class Flow:
     """Follows the statements of a module or class for one name.
+
+    Each method for a kind of statement is passed what the name may be bound to before the
+    statement, and returns what it may be bound to after; None if the statement ends in an error.
 
     Args:
         name: The name.
@@ -57,19 +63,16 @@ class Flow:
     """
 
     def __init__(
-        self,
-        name: str,
-        tree: ModuleTree,
-        lookup: Lookup,
-        until: ast.stmt | None = None,
+        self, name: str, tree: ModuleTree, lookup: Lookup, until: ast.stmt | None = None
     ) -> None:
         self._name = name
         self._tree = tree
         self._lookup = lookup
+        # Where `until` begins: a statement in a block is compared with those around it.
         self._until = (until.lineno, until.col_offset) if until else None
         self._package = tree.name if tree.is_package else None
         self._has_walrus = has_walrus(tree)
-        self._raised: list[BindingCases] = []
+        self._raised: list[BindingCases] = []  # the cases at each `raise`
         self.submodule_imported = False
 
     def whole(self, scope: ast.Module | ast.ClassDef) -> BindingCases | None:
@@ -89,9 +92,7 @@ class Flow:
         )
 
     def run(
-        self,
-        body: Iterable[ast.stmt],
-        cases: BindingCases = UNBOUND,
+        self, body: Iterable[ast.stmt], cases: BindingCases = UNBOUND
     ) -> BindingCases | None:
         """Follow statements.
 
@@ -100,7 +101,7 @@ class Flow:
             cases: What the name is bound to before them.
 
         Returns:
-            What it is bound to behind them; None if they always end in an error.
+            What it is bound to after them; None if they always end in an error.
         """
         for statement in body:
             if self._until and (statement.lineno, statement.col_offset) >= self._until:
@@ -119,6 +120,7 @@ class Flow:
         return (BindingCase(Binding(self._name, node, **details)),)
 
     def _unfollowed(self, node: ast.stmt, cases: BindingCases) -> BindingCases:
+        """Add a statement that may bind the name, or may not."""
         names = set(names_bound_by(node, self._tree))
         if self._name in names or ANY_NAME in names:
             return (*cases, *self._bind(node, is_uncertain=True))
@@ -127,10 +129,9 @@ class Flow:
     # --- definitions and assignments
 
     def _definition(
-        self,
-        node: Def | ast.ClassDef,
-        cases: BindingCases,
+        self, node: Def | ast.ClassDef, cases: BindingCases
     ) -> BindingCases:
+        """Bind the name to a function or class; `@name.setter` only modifies a property."""
         if node.name != self._name:
             return cases
         decorators = [dotted(decorator) for decorator in node.decorator_list]
@@ -139,31 +140,30 @@ class Flow:
         return self._bind(node)
 
     def _assign(
-        self,
-        node: ast.Assign | ast.AnnAssign,
-        cases: BindingCases,
+        self, node: ast.Assign | ast.AnnAssign, cases: BindingCases
     ) -> BindingCases:
+        """Assign to each target in turn."""
         if node.value is None:
-            return cases
+            return cases  # an annotation alone, which binds nothing
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            cases = self._assign_to(target, node.value, node, cases)
+            cases = self._assign_to(target, node, cases, value=node.value)
         return cases
 
     def _assign_to(
         self,
         target: ast.expr,
-        value: ast.expr | None,
         node: ast.stmt,
         cases: BindingCases,
+        value: ast.expr | None = None,
     ) -> BindingCases:
-        """Assign to one target.
+        """Assign to one target; the elements of a tuple are targets in turn.
 
         Args:
             target: What is assigned to.
-            value: The expression that it gets; None if there is none for it alone.
             node: The statement.
             cases: What the name is bound to before.
+            value: The expression that is assigned; None if there is none for this target alone.
         """
         if isinstance(target, ast.Name) and target.id == self._name:
             return self._bind(node, value=value)
@@ -171,9 +171,9 @@ class Flow:
             for element, element_value in zip(
                 target.elts, unpacked(target, value), strict=True
             ):
-                cases = self._assign_to(element, element_value, node, cases)
+                cases = self._assign_to(element, node, cases, value=element_value)
         elif isinstance(target, ast.Starred):
-            return self._assign_to(target.value, None, node, cases)
+            return self._assign_to(target.value, node, cases)
         elif isinstance(target, ast.Subscript) and dotted(target.value) == self._name:
             return with_modifier(cases, node)
         return cases
@@ -184,6 +184,7 @@ class Flow:
         return cases
 
     def _expression(self, node: ast.Expr, cases: BindingCases) -> BindingCases:
+        """Let `NAME.append(…)` and the like modify the object."""
         called = dotted(getattr(node.value, "func", None))
         owner, _, method = called.rpartition(".")
         if owner == self._name and method in _MUTATORS:
@@ -191,6 +192,7 @@ class Flow:
         return cases
 
     def _delete(self, node: ast.Delete, cases: BindingCases) -> BindingCases:
+        """Unbind the name, or let `del NAME[key]` modify the object."""
         for target in node.targets:
             if deletes(target, self._name):
                 return UNBOUND
@@ -201,6 +203,7 @@ class Flow:
     # --- imports
 
     def _import(self, node: ast.Import, cases: BindingCases) -> BindingCases:
+        """Bind `a` of `import a.b` to the package, `c` of `import a.b as c` to the submodule."""
         for alias in node.names:
             cases = self._import_submodule(alias.name, node, cases)
             package = alias.name.split(".")[0]
@@ -212,6 +215,7 @@ class Flow:
         return cases
 
     def _import_from(self, node: ast.ImportFrom, cases: BindingCases) -> BindingCases:
+        """Bind the names of `from module import …` in turn."""
         module = self._tree.absolute(node.module, node.level)
         if module is None:
             return cases
@@ -224,11 +228,9 @@ class Flow:
         return cases
 
     def _import_star(
-        self,
-        module: str,
-        node: ast.stmt,
-        cases: BindingCases,
+        self, module: str, node: ast.stmt, cases: BindingCases
     ) -> BindingCases:
+        """Bind the name if a star import brings it; the case is uncertain if that is not known."""
         is_exported = self._lookup.exports(module, self._name)
         if is_exported is None:
             return (*cases, *self._bind(node, module=module, is_uncertain=True))
@@ -237,27 +239,28 @@ class Flow:
         return cases
 
     def _import_name(
-        self,
-        module: str,
-        alias: ast.alias,
-        node: ast.stmt,
-        cases: BindingCases,
+        self, module: str, alias: ast.alias, node: ast.stmt, cases: BindingCases
     ) -> BindingCases:
+        """Bind the name if `from module import alias` does."""
         submodule = f"{module}.{alias.name}"
         cases = self._import_submodule(submodule, node, cases)
         if (alias.asname or alias.name) != self._name:
             return cases
+        # `from . import x` in a package: there is no `x` yet but the submodule.
         if module == self._tree.name and self._lookup.has_module(submodule):
             return self._bind(node, module=submodule)
         return self._bind(node, module=module, imported=alias.name)
 
     def _import_submodule(
-        self,
-        imported: str,
-        node: ast.stmt,
-        cases: BindingCases,
+        self, imported: str, node: ast.stmt, cases: BindingCases
     ) -> BindingCases:
-        """Importing a package's own submodule for the first time sets it on the package."""
+        """Bind the name if it is a submodule that is first imported here, which sets it.
+
+        Args:
+            imported: The module that is imported, which may lie in the submodule.
+            node: The import.
+            cases: What the name is bound to before.
+        """
         if self._package is None or self.submodule_imported:
             return cases
         submodule = f"{self._package}.{self._name}"
@@ -270,6 +273,7 @@ class Flow:
     # --- branches
 
     def _if(self, node: ast.If, cases: BindingCases) -> BindingCases | None:
+        """Follow the branch that is taken; both if the test cannot be decided."""
         truth = self._lookup.decide(node.test, self._tree)
         if truth is not None:
             branch = node.body if truth else node.orelse
@@ -281,26 +285,22 @@ class Flow:
         )
 
     def _loop(
-        self,
-        node: ast.For | ast.AsyncFor,
-        cases: BindingCases,
+        self, node: ast.For | ast.AsyncFor, cases: BindingCases
     ) -> BindingCases | None:
-        after_once = self.run(
-            node.body, self._assign_to(node.target, None, node, cases)
-        )
+        """Follow the body of a loop once, and not at all."""
+        after_once = self.run(node.body, self._assign_to(node.target, node, cases))
         return join_branches(
             (Condition("the loop runs"), after_once),
             (Condition("not (the loop runs)"), cases),
         )
 
     def _with(
-        self,
-        node: ast.With | ast.AsyncWith,
-        cases: BindingCases,
+        self, node: ast.With | ast.AsyncWith, cases: BindingCases
     ) -> BindingCases | None:
+        """Follow the body; below `suppress(…)` it may also have failed at its start."""
         for item in node.items:
             if item.optional_vars is not None:
-                cases = self._assign_to(item.optional_vars, None, node, cases)
+                cases = self._assign_to(item.optional_vars, node, cases)
         end = self.run(node.body, cases)
         if not any(suppresses_errors(item.context_expr) for item in node.items):
             return end
@@ -310,6 +310,7 @@ class Flow:
         )
 
     def _try(self, node: ast.Try, cases: BindingCases) -> BindingCases | None:
+        """Follow the body with its `else`, each handler from where the body may fail, `finally`."""
         at_failure, end = self._run_fallible(node.body, cases)
         if end is not None:
             end = self.run(node.orelse, end)
@@ -330,9 +331,7 @@ class Flow:
         return self.run(node.finalbody, joined)
 
     def _run_fallible(
-        self,
-        body: Sequence[ast.stmt],
-        cases: BindingCases,
+        self, body: Sequence[ast.stmt], cases: BindingCases
     ) -> tuple[BindingCases, BindingCases | None]:
         """Follow the statements of a `try`.
 
@@ -341,25 +340,28 @@ class Flow:
             cases: What the name is bound to before them.
 
         Returns:
-            What it is bound to wherever one of them may fail, and behind all of them.
+            What it is bound to wherever one of them may fail, and after all of them.
         """
         at_failure: BindingCases = ()
-        current: BindingCases | None = cases
+        before = cases
+        end: BindingCases | None = cases
         raised_outside = self._raised
         self._raised = []
         for statement in body:
-            before = current or ()
-            current = self.run([statement], before)
+            end = self.run([statement], before)
             if may_fail(statement):
                 at_failure = union(at_failure, before)
-                if isinstance(statement, _COMPOUND):
-                    at_failure = union(at_failure, current or ())
-            if current is None:
+                # A statement in a block may bind the name, and the next in the block fail.
+                if isinstance(statement, _COMPOUND) and end is not None:
+                    at_failure = union(at_failure, end)
+            if end is None:
                 break
+            before = end
+        # Each `raise` in a block of these statements is a failure, too.
         for raised in self._raised:
             at_failure = union(at_failure, raised)
         self._raised = raised_outside
-        return at_failure or cases, current
+        return at_failure or cases, end
 
     def _raise(self, _node: ast.stmt, cases: BindingCases) -> None:
         self._raised.append(cases)

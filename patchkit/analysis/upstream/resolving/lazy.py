@@ -1,4 +1,4 @@
-"""Module attributes that no statement binds: those of its `__getattr__`, and those set by code."""
+"""Finds module attributes that no statement binds: the module's `__getattr__` or code sets them."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ _OPENS = re.compile(
     rb"|\bmodules\[__name__\](?!\.(?!__dict__))|^[ \t]*exec\(",
     re.MULTILINE,
 )
-"""Code that may change the names of its module, or that passes them on."""
+"""Code that may change the names of its module, or that passes its namespace to other code."""
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
@@ -38,13 +38,14 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         name: A name that no statement of the module binds.
 
     Returns:
-        () if the module has no `__getattr__`; an absent value if it has, and that knows no such
-        name.
+        () if the module has no `__getattr__`; an absent value if it has one that raises
+        AttributeError for the name.
     """
     cases = lookup.binding_cases(tree, "__getattr__")
     nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:
         return ()
+    # A table such as `{"name": "module"}` says best where the name is defined.
     listed = _from_tables(lookup, tree, nodes[0], name)
     if listed:
         return listed
@@ -63,6 +64,7 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
                 f"{tree.name} has no {name!r}, and its __getattr__ does not provide it"
             ),
         )
+    # Next best is an import of the name below `if TYPE_CHECKING`.
     declared = _for_type_checkers(lookup, tree, name)
     if declared:
         return declared
@@ -91,10 +93,10 @@ def replaces_itself(tree: ModuleTree) -> bool:
 
 
 def dynamic_binding(tree: ModuleTree) -> str:
-    """Describe the code by which a module may bind names that cannot be read.
+    """Describe code that may bind names which the source does not spell out.
 
     Args:
-        tree: The module, whose text is searched: `globals().update(…)`, `exec(…)` and the like.
+        tree: The module, whose text is searched for `globals().update(…)`, `exec(…)` and the like.
 
     Returns:
         The first such line, for the report; '' if there is none.
@@ -103,6 +105,7 @@ def dynamic_binding(tree: ModuleTree) -> str:
 
 
 def _dynamic_binding(tree: ModuleTree) -> str:
+    """Search the text; see `dynamic_binding`, which remembers the result."""
     match = _OPENS.search(tree.source)
     if not match:
         return ""
@@ -117,7 +120,7 @@ def _returns(
     node: ast.stmt,
     name: str,
 ) -> bool | None:
-    """Whether a `__getattr__` returns something for a name; None if that cannot be told."""
+    """Whether a `__getattr__` returns something for a name; None if it cannot be followed."""
     if not isinstance(node, ast.FunctionDef) or not node.args.args:
         return None
     function = _GetattrFunction(lookup, tree, node.args.args[0].arg, name)
@@ -126,7 +129,14 @@ def _returns(
 
 @dataclass(frozen=True)
 class _GetattrFunction:
-    """A module's `__getattr__`, followed for one name."""
+    """A module's `__getattr__`, followed for one name.
+
+    Args:
+        lookup: The release.
+        tree: The module.
+        parameter: The parameter of `__getattr__`, which is compared in its tests.
+        name: The name.
+    """
 
     lookup: Lookup
     tree: ModuleTree
@@ -138,14 +148,17 @@ class _GetattrFunction:
 
         Args:
             body: The statements.
-            is_listed: Whether a test that was passed has the name among those it lists.
+            is_listed: Whether a test before them names it, as `if name in ("a", "b")`.
 
         Returns:
-            Whether something is returned; None if that cannot be told.
+            Whether something is returned; None if that is not known, also for a `return` that no
+            test guards.
         """
         for statement in filter(_may_end, body):
             if isinstance(statement, ast.Return):
-                return is_listed or None
+                if is_listed:
+                    return True
+                return None  # it may return something for every name
             if isinstance(statement, ast.Raise):
                 if _raises_attribute_error(statement):
                     return False
@@ -163,11 +176,16 @@ class _GetattrFunction:
         return None
 
     def _decide(self, test: ast.expr) -> tuple[bool, bool] | None:
-        """Return whether a test holds, and whether it lists the name; None if untold."""
+        """Decide a test of `__getattr__`.
+
+        Returns:
+            Whether it holds, and whether it lists the name; None for a test of another form.
+        """
         if not isinstance(test, ast.Compare) or dotted(test.left) != self.parameter:
             return None
         operator = test.ops[0]
         operand = test.comparators[0]
+        # The name is not in `globals()`, or Python would not have called `__getattr__`.
         if isinstance(operand, ast.Call) and dotted(operand.func) == "globals":
             return isinstance(operator, ast.NotIn), False
         is_listed = self._lists_name(operator, operand)
@@ -180,6 +198,7 @@ class _GetattrFunction:
         return None
 
     def _lists_name(self, operator: ast.cmpop, operand: ast.expr) -> bool | None:
+        """Whether a test names it: `== "name"`, or `in TABLE`; None if that is not spelled out."""
         if not isinstance(operator, (ast.Eq, ast.NotEq)):
             return contains(self.lookup.evaluate(operand, Scope(self.tree)), self.name)
         if isinstance(operand, ast.Constant):
@@ -188,6 +207,7 @@ class _GetattrFunction:
 
 
 def _raises_attribute_error(statement: ast.Raise) -> bool:
+    """Whether a statement is `raise AttributeError` or `raise AttributeError(…)`."""
     error = statement.exc
     if isinstance(error, ast.Call):
         error = error.func
@@ -195,13 +215,14 @@ def _raises_attribute_error(statement: ast.Raise) -> bool:
 
 
 def _may_end(statement: ast.stmt) -> bool:
+    """Whether a statement, or one in it, returns or raises."""
     return any(
         isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)
     )
 
 
 def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
-    """Find a lazy name in the module where a table that `__getattr__` reads has it; () if none.
+    """Look a lazy name up where a table that `__getattr__` reads says that it is; () for no table.
 
     Such tables are `{"name": "module"}`, `{"name": ".module:attribute"}` and
     `{"name": ("package", "module")}`.
@@ -224,7 +245,10 @@ def _table_entry(
     table: str,
     name: str,
 ) -> Iterator[tuple[str, str]]:
-    """List the modules that an entry of a table may mean, each with the attribute or ''."""
+    """List the modules that an entry of a table may mean, each with an attribute or ''.
+
+    A name without leading dots may be absolute, or relative to the package: both are listed.
+    """
     values: list[Value] = []
     for case in lookup.binding_cases(tree, table):
         if case.binding and case.binding.value:
@@ -241,14 +265,15 @@ def _table_entry(
         return
     module, _, attribute = node.value.partition(":")
     plain = module.lstrip(".")
-    absolute = tree.absolute(plain or None, len(module) - len(plain))
+    level = len(module) - len(plain)  # the number of leading dots
+    absolute = tree.absolute(plain or None, level)
     if absolute:
         yield absolute, attribute
     yield f"{tree.package}.{module}", attribute
 
 
 def _for_type_checkers(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
-    """Find what a lazy name is below `if TYPE_CHECKING`; () if that is not told there."""
+    """Find what a lazy name is bound to below `if TYPE_CHECKING`; () if it is not bound there."""
     for statement in statements(tree.tree.body):
         if not isinstance(statement, ast.If) or not _is_for_type_checkers(statement):
             continue

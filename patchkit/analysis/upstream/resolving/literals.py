@@ -1,4 +1,7 @@
-"""Lists and tables that the source of a release spells out: `__all__`, `TABLE['key']`."""
+"""Reads lists and dicts that the source of a release spells out: `__all__`, `TABLE['key']`.
+
+A dict is called a table here, as in targets.
+"""
 
 import ast
 import re
@@ -17,12 +20,12 @@ from patchkit.analysis.upstream.resolving.values import (
 from patchkit.core.rows.target import Item
 
 _Entry = tuple[object, ast.expr] | str
-"""A key, or an index of a list, with its value; or the text of what is not spelled out."""
+"""A key, or an index of a list, with its value; or the code of entries that are not spelled out."""
 _CHANGED = (
     rb"\b%s\s*(\[[^\]]*\]\s*=[^=]|\.(update|setdefault|pop|append|extend|insert|clear|remove)\b)"
     rb"|=\s*(?:\w+\.)*%s\s*$"
 )
-"""Code that changes a list or table, or gives it another name."""
+"""Code that changes a list or table, or assigns it to another name; for `%s` stands its name."""
 
 
 class LiteralContainer(NamedTuple):
@@ -30,12 +33,12 @@ class LiteralContainer(NamedTuple):
 
     Args:
         items: The expressions of the entries, by key; of a list, tuple or set by index.
-        opened: The code that may add more entries, for the report; '' if none does.
+        extended_by: Code that may add more entries, for the report; '' if there is none.
         is_table: Whether it is a dict.
     """
 
     items: dict[Any, ast.expr]
-    opened: str
+    extended_by: str
     is_table: bool
 
     def contains(self, item: Any) -> bool | None:
@@ -45,7 +48,7 @@ class LiteralContainer(NamedTuple):
             item: The key or the element.
 
         Returns:
-            None if that cannot be told: it may be among the entries that are not spelled out.
+            None if it may be among the entries that are not spelled out.
         """
         if self.is_table:
             if item in self.items:
@@ -57,7 +60,7 @@ class LiteralContainer(NamedTuple):
             if item in elements:
                 return True
             is_complete = len(elements) == len(nodes)
-        if self.opened or not is_complete:
+        if self.extended_by or not is_complete:
             return None
         return False
 
@@ -73,20 +76,20 @@ def literal_container(value: Value) -> LiteralContainer | None:
     """
     literal = value.expression
     while isinstance(literal, ast.BinOp):
-        literal = literal.left
+        literal = literal.left  # `["a"] + OTHERS` begins with a list
     if not isinstance(literal, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
         return None
     items: dict[Any, ast.expr] = {}
-    opened = ""
+    extended_by = ""
     for part in (value.expression, *map(_addition, value.nodes[1:])):
-        assert part is not None  # the literal is in the first
+        assert part is not None  # the expression, in which the literal was found
         for entry in _entries(part, len(items)):
             if isinstance(entry, str):
-                opened = entry
+                extended_by = entry
             else:
                 key, node = entry
                 items[key] = node
-    return LiteralContainer(items, opened, isinstance(literal, ast.Dict))
+    return LiteralContainer(items, extended_by, isinstance(literal, ast.Dict))
 
 
 def contains(values: Sequence[Value], item: Any) -> bool | None:
@@ -97,7 +100,7 @@ def contains(values: Sequence[Value], item: Any) -> bool | None:
         item: The key of a table, or the element of a list.
 
     Returns:
-        None if that cannot be told, or depends on which of the values it is.
+        None if that is not known, or depends on which of the values it is.
     """
     answers: set[bool | None] = set()
     for value in values:
@@ -112,14 +115,15 @@ def contains(values: Sequence[Value], item: Any) -> bool | None:
 
 
 def literal_text(values: Sequence[Value]) -> str | None:
-    """Return the string that all values are spelled out to be.
+    """Return the string that an expression is spelled out to be.
 
     Args:
-        values: What an expression comes to.
+        values: What the expression may come to.
 
     Returns:
-        None if they are not all the same string.
+        None if the values are not all the same string.
     """
+    # Of a constant, this is the string; of most other expressions, there is none.
     texts = {getattr(value.expression, "value", None) for value in values}
     if len(texts) != 1:
         return None
@@ -130,11 +134,14 @@ def literal_text(values: Sequence[Value]) -> str | None:
 
 
 def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
-    """List the entries that an expression adds.
+    """List the entries that an expression adds to a list or table.
 
     Args:
         node: The expression; or a statement whose additions are not spelled out.
         start: The index of the first element, if it is a list.
+
+    Yields:
+        A key with its value, or the code of an entry that is not spelled out.
     """
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
@@ -151,6 +158,7 @@ def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
             else:
                 yield index, element
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
+        # Both sides of `[…] + […]` and `{…} | {…}` may be sums again.
         first_entries = list(_entries(node.left, start))
         yield from first_entries
         yield from _entries(node.right, start + len(first_entries))
@@ -161,7 +169,10 @@ def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
 
 
 def _addition(statement: ast.AST) -> ast.AST:
-    """Return what a statement adds to a list or table; the statement if that is not plain."""
+    """Return the expression that a statement adds: `[…]` of `X += […]`, `{k: v}` of `X[k] = v`.
+
+    A statement that adds in another way, such as `X.update(…)`, is returned as it is.
+    """
     if isinstance(statement, ast.AugAssign) and isinstance(
         statement.op, (ast.Add, ast.BitOr)
     ):
@@ -179,9 +190,12 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     Args:
         lookup: The release.
         value: The list or table.
-        item: The item.
-        is_last: Whether the target ends with the item, which is then a definition of its own;
-            otherwise it is what the expression there comes to.
+        item: The item, by its key or index.
+        is_last: Whether the target ends with the item.
+
+    Returns:
+        For the last step a value of kind `ITEM`, which stands for the item itself; otherwise the
+        object that the item is, from which the target goes on.
     """
     if value.state != "present":
         return (value,)
@@ -192,7 +206,8 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
         reason = f"{value.qualname} has no items that can be read from the source"
         return (undecided(reason),)
     node = container.items.get(item.key)
-    if node is None or (container.opened and not container.is_table):
+    # Code that extends a list may insert, so that no index is certain.
+    if node is None or (container.extended_by and not container.is_table):
         return (_missing(value, container, item),)
     values = lookup.evaluate(node, Scope(value.module_tree))
     if not is_last:
@@ -210,18 +225,19 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
         expression=node,
         signature=signature,
     )
-    if container.opened:
-        definition = definition.unsure(f"{container.opened} may set it")
+    if container.extended_by:
+        definition = definition.unsure(f"{container.extended_by} may set it")
     return (definition,)
 
 
 def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
     """Say why a list or table has no item; undecided if code may add it."""
-    if container.opened:
-        return undecided(f"{container.opened} may have {item}")
+    if container.extended_by:
+        return undecided(f"{container.extended_by} may have {item}")
     name = re.escape(value.qualname.rpartition(".")[2].encode())
     pattern = _CHANGED % (name, name)
     is_changed = re.search(pattern, value.module_tree.source, re.MULTILINE)
+    # An empty list or table is there to be filled; the others are changed by statements.
     if not container.items or value.nodes[1:] or is_changed:
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")

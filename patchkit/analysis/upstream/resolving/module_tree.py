@@ -1,4 +1,4 @@
-"""The modules of one release, which are parsed when they are first asked for."""
+"""Finds and parses the modules of one release when they are first needed."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from patchkit.analysis.upstream.reading.files import Files, Parsed, Question
+from patchkit.analysis.upstream.reading.files import Files, Question
 
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
@@ -14,14 +14,14 @@ BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 _GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
 
 _Conclusions = dict[Any, Any]
-"""What was concluded, by keys that its readers choose."""
+"""Results that were worked out, by keys that the code which works them out chooses."""
 _Enclosed = tuple[ast.AST, frozenset[str]]
 """A statement, and the names of the functions that it stands in."""
 
 
 @dataclass(eq=False)
 class ModuleTree:
-    """One module: its file, its syntax tree, and what was concluded from them.
+    """One module: its file, its syntax tree, and the results that were worked out from them.
 
     Args:
         name: Its absolute name.
@@ -30,9 +30,9 @@ class ModuleTree:
         tree: Its syntax tree; without statements if its file cannot be read.
         source: The content of its file.
         fault: Why the file cannot be read, for the report; '' if it can.
-        conclusions: What was concluded of it in this release, by keys that its readers choose.
-        file_conclusions: What its file alone tells; it stays as long as the file stays parsed,
-            and serves every release that has an equal file.
+        conclusions: Results that hold in this release.
+        file_conclusions: Results that depend on the file alone: they stay as long as the file
+            stays parsed, and serve every release that has an equal file.
     """
 
     name: str
@@ -75,10 +75,10 @@ class ModuleTree:
         return base
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
-        """Return the names that functions declare global.
+        """Return the names that functions of the module declare `global`.
 
         Returns:
-            For each name, the names of the functions, those around them included.
+            For each name, the names of these functions, and of those that they stand in.
         """
         return self.remember_with_file("globals", self._find_globals)
 
@@ -86,7 +86,7 @@ class ModuleTree:
         """Return what was computed before under a key, or compute it now.
 
         Args:
-            key: What tells this result from other conclusions of the module.
+            key: What tells this result from others of the module.
             compute: Returns the result, which may depend on the whole release.
         """
         return _remembered(self.conclusions, key, compute)
@@ -95,13 +95,15 @@ class ModuleTree:
         """Return what was computed before from the file alone, or compute it now.
 
         Args:
-            key: What tells this result from other conclusions of the file.
-            compute: Returns the result, which every release with an equal file will be given.
+            key: What tells this result from others of the file.
+            compute: Returns the result, which every release with an equal file will get.
         """
         return _remembered(self.file_conclusions, key, compute)
 
     def _find_globals(self) -> dict[str, set[str]]:
+        """Search for `global` statements; see `rebound_in_functions`, which remembers them."""
         functions_by_name: dict[str, set[str]] = {}
+        # Most modules have none: a search of the text spares them the walk.
         if b"global" not in self.source or not _GLOBAL.search(self.source):
             return functions_by_name
         for statement, functions in _with_enclosing_functions(self.tree):
@@ -135,14 +137,17 @@ class Modules:
     def __init__(self, files: Files) -> None:
         self.files = files
         self.answers: dict[Question, str] = {}
-        """Every question to the files, with its answer; each conclusion depends on these."""
+        """Every question that was asked about the files, with its answer.
+
+        A release whose files give the same answers has the same results.
+        """
         self._trees: dict[str, ModuleTree | None] = {}
 
     def __contains__(self, name: str) -> bool:
         return self._locate(name) is not None
 
     def forget(self) -> None:
-        """Drop the conclusions, so that the trees need not wait for the cyclic collector."""
+        """Drop all results, which refer to each other, so that memory is freed at once."""
         for tree in self._trees.values():
             if tree is not None:
                 tree.conclusions.clear()
@@ -165,7 +170,7 @@ class Modules:
             name: The absolute name of the module, whose first part decides.
         """
         top, *_ = name.split(".", 1)
-        return self._holds("top", top)
+        return self._has("top", top)
 
     def compiled(self, name: str) -> bool:
         """Whether the release has an extension module of a name.
@@ -174,9 +179,9 @@ class Modules:
             name: The absolute name of the module; a package may be one by its `__init__`.
         """
         base = name.replace(".", "/")
-        if self._holds("compiled", base):
+        if self._has("compiled", base):
             return True
-        return self._holds("compiled", f"{base}/__init__")
+        return self._has("compiled", f"{base}/__init__")
 
     def has_stub(self, name: str) -> bool:
         """Whether a module has a stub file, though perhaps no source.
@@ -185,26 +190,27 @@ class Modules:
             name: The absolute name of the module.
         """
         base = name.replace(".", "/")
-        return self._holds("file", f"{base}.pyi")
+        return self._has("file", f"{base}.pyi")
 
     def _locate(self, name: str) -> tuple[str, bool] | None:
         """Return the path of a module's file, and whether it is a package; None for no source."""
         base = name.replace(".", "/")
         candidates = {f"{base}/__init__.py": True, f"{base}.py": False}
         for path, is_package in candidates.items():
-            if self._holds("file", path):
+            if self._has("file", path):
                 # Python imports an extension module before a source file of that name.
                 without_ending = path.removesuffix(".py")
-                if self._holds("compiled", without_ending):
+                if self._has("compiled", without_ending):
                     return None
                 return path, is_package
-        if self._holds("compiled", base):
+        if self._has("compiled", base):
             return None
-        if not self._holds("folder", base):
+        if not self._has("folder", base):
             return None
-        return "", True
+        return "", True  # a namespace package, which has no file
 
-    def _holds(self, kind: str, path: str) -> bool:
+    def _has(self, kind: str, path: str) -> bool:
+        """Ask a `Question` about the files of the release, and record the answer."""
         question = Question(kind, path)
         answer = _remembered(
             self.answers, question, lambda: self.files.answer(question)
@@ -212,25 +218,25 @@ class Modules:
         return bool(answer)
 
     def _read(self, name: str) -> ModuleTree | None:
+        """Find and parse a module; see `get`, which remembers it."""
         location = self._locate(name)
         if location is None:
             return None
         path, is_package = location
-        no_statements = ast.Module([], [])
-        parsed: Parsed | None = Parsed(b"", no_statements, "", {})
-        if path:
-            parsed = self.files.parsed(path)
+        if not path:
+            no_statements = ast.Module([], [])
+            return ModuleTree(name, path, is_package, no_statements)
+        parsed = self.files.parsed(path)
         if parsed is None:
             return None
-        text, tree, fault, conclusions = parsed
         return ModuleTree(
             name,
             path,
             is_package,
-            tree,
-            source=text,
-            fault=fault,
-            file_conclusions=conclusions,
+            parsed.tree,
+            source=parsed.text,
+            fault=parsed.fault,
+            file_conclusions=parsed.notes,
         )
 
 
@@ -269,6 +275,7 @@ def lines_of(nodes: Sequence[ast.AST]) -> tuple[int, int] | None:
 
 
 def _remembered(memory: _Conclusions, key: Any, compute: Callable[[], T]) -> T:
+    """Return the result of a key; compute it if it is not in the memory yet."""
     if key not in memory:
         memory[key] = compute()
     result: T = memory[key]

@@ -1,4 +1,7 @@
-"""Attributes of classes outside the release: the standard library's are inspected, a few listed."""
+"""Tells what is known of classes and functions outside the release.
+
+Classes of the standard library are inspected, a few others are listed here.
+"""
 
 import importlib
 from functools import lru_cache
@@ -37,6 +40,40 @@ _STANDARD = frozenset(
     }
 )
 """Modules that may be imported to inspect their classes: importing them has no other effect."""
+CLASS_FACTORIES = frozenset(
+    {
+        "collections.namedtuple",
+        "dataclasses.make_dataclass",
+        "enum.Enum",
+        "enum.Flag",
+        "enum.IntEnum",
+        "enum.IntFlag",
+        "enum.StrEnum",
+        "pydantic.create_model",
+        "typing.NamedTuple",
+        "typing.TypedDict",
+    }
+)
+"""Functions and classes whose calls return a class: `namedtuple("Point", "x y")`."""
+OBJECT_FACTORIES = frozenset(
+    {
+        "fastapi.APIRouter",
+        "functools.partial",
+        "logging.getLogger",
+        "os.environ.get",
+        "os.getenv",
+        "re.compile",
+        "regex.compile",
+        "typing.NewType",
+        "typing.ParamSpec",
+        "typing.TypeVar",
+    }
+)
+"""Functions outside the release whose calls return a plain object, as calls of classes do."""
+NOT_PLAIN = frozenset(
+    {"types.ModuleType", "builtins.type", "abc.ABCMeta", "builtins.property"}
+)
+"""Classes outside the release whose instances are more than plain objects."""
 
 _OF_TORCH_MODULE = frozenset(
     {
@@ -187,7 +224,7 @@ _ATTRIBUTES = {
 
 
 def as_typing(dotted: str) -> str:
-    """Return the name in `typing` of what is imported from `typing_extensions`.
+    """Return `typing.X` for `typing_extensions.X`, which behaves the same.
 
     Args:
         dotted: The dotted name of something outside the release.
@@ -217,7 +254,7 @@ def has_member(dotted: str, name: str) -> bool | None:
         return None
     if cls is object:
         return name in vars(object)
-    # Not hasattr alone: `Enum.value` is there, though the class does not give it away.
+    # `hasattr(Enum, "value")` is False, though members have it: the class must be looked into.
     if any(name in vars(base) for base in cls.__mro__[:-1]):
         return True
     return hasattr(cls, name) and not hasattr(object, name)
@@ -225,7 +262,7 @@ def has_member(dotted: str, name: str) -> bool | None:
 
 @lru_cache(maxsize=512)
 def standard_class(dotted: str) -> type | None:
-    """Return a class of the standard library, as the Python that runs has it.
+    """Return a class of the standard library, as it is in the running Python.
 
     Args:
         dotted: The dotted name of the class.

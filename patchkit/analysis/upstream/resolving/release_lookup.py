@@ -1,4 +1,4 @@
-"""Names of the modules of one release: what they are bound to, and what they stand for."""
+"""Looks up the names of modules of one release: their bindings, and the objects behind them."""
 
 import ast
 import builtins
@@ -43,7 +43,7 @@ _SET_ON_MODULES = frozenset(
 )
 """Attributes that Python sets on modules."""
 _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
-"""What no star import brings: without `__all__` nothing private, and none lists these."""
+"""Names that no star import binds: they are private, and no `__all__` lists them."""
 
 
 class ReleaseLookup(Lookup):
@@ -59,9 +59,9 @@ class ReleaseLookup(Lookup):
         self.platform = platform
         self.decide = Conditions(platform).decide
         self._followed: set[tuple[str, str, ast.stmt | None]] = set()
-        """What `binding_cases` is working out: module, name, and the statement up to which."""
+        """The calls of `binding_cases` that are under way, to notice circles of imports."""
         self._pending: set[tuple[object, ...]] = set()
-        """What `visible` and `module_attribute` are working out."""
+        """The calls of `visible` and `module_attribute` that are under way, for the same reason."""
         self._attributes: dict[Any, Values] = {}
 
     bound_values = expressions.bound_values
@@ -76,7 +76,7 @@ class ReleaseLookup(Lookup):
             name: The name.
 
         Returns:
-            None if that cannot be told, as of a module without Python source.
+            None if that is not known, as of a module without Python source.
         """
         if name in _NEVER_EXPORTED:
             return False
@@ -91,6 +91,7 @@ class ReleaseLookup(Lookup):
         return self._exports_without_all(tree, name)
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
+        """Whether a star import binds a name where there is no `__all__`: every public one."""
         if name.startswith("_"):
             return False
         cases = self.binding_cases(tree, name)
@@ -118,24 +119,24 @@ class ReleaseLookup(Lookup):
             until: The statement before which to look; None for the end of the module.
 
         Returns:
-            At least one case; one without a binding if the name may be unbound, or is looked up
-            while it is worked out.
+            At least one case; one without a binding if the name may be unbound, or if working it
+            out leads back to it.
         """
         conclusion = ("cases", name)
         if until is None and conclusion in tree.conclusions:
             return tree.conclusions[conclusion][0]  # type: ignore[no-any-return]
         key = (tree.name, name, until)
         if key in self._followed:
+            # Modules import each other with `*`: another module binds the name, if any does.
             self.circle_count += 1
-            return (
-                UNBOUND  # a circle of star imports: it comes from elsewhere, if at all
-            )
+            return UNBOUND
         flow = Flow(name, tree, self, until)
         self._followed.add(key)
         try:
             cases = flow.whole(tree.tree) or UNBOUND
         finally:
             self._followed.discard(key)
+        # While the name is followed in another module, the cases may depend on that circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
         if until is None and not is_followed:
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
@@ -182,11 +183,11 @@ class ReleaseLookup(Lookup):
         reason: str,
         compute: Callable[[], Values],
     ) -> Values:
-        """Compute values, unless they are being computed.
+        """Compute values; return undecided ones if the computation leads back to itself.
 
         Args:
-            key: Tells one computation from others.
-            reason: Why the values are undecided if this is asked while it is computed.
+            key: Tells this computation from others.
+            reason: Why the values are undecided then, for the report.
             compute: Returns the values.
         """
         if key in self._pending:
@@ -199,6 +200,7 @@ class ReleaseLookup(Lookup):
             self._pending.discard(key)
 
     def _visible(self, tree: ModuleTree, name: str, until: ast.stmt | None) -> Values:
+        """Work out what a name stands for; see `visible`, which guards against circles."""
         values: list[Value] = []
         for case in self.binding_cases(tree, name, until):
             if case.binding is None and hasattr(builtins, name):
@@ -208,6 +210,7 @@ class ReleaseLookup(Lookup):
         return _importable(values)
 
     def _module_attribute(self, module: str, name: str) -> Values:
+        """Work out an attribute; see `module_attribute`, which remembers it."""
         tree = self.modules.get(module)
         if tree is None:
             return (self._attribute_without_source(module, name),)
@@ -226,6 +229,7 @@ class ReleaseLookup(Lookup):
         return (*attributes, *self._submodule_of_same_name(tree, name, attributes))
 
     def _attribute_without_source(self, module: str, name: str) -> Value:
+        """Return an attribute of a module that has no Python source, or that does not exist."""
         value = self.module(module)
         if value.state == "absent":
             return value
@@ -234,12 +238,8 @@ class ReleaseLookup(Lookup):
             reason = value.reason
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
-    def _values_of_case(
-        self,
-        tree: ModuleTree,
-        name: str,
-        case: BindingCase,
-    ) -> Values:
+    def _values_of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
+        """Return what a name stands for in one case; that may be unbound, as a submodule is."""
         if case.binding:
             return self.bound_values(case, Scope(tree))
         return tuple(
@@ -252,7 +252,7 @@ class ReleaseLookup(Lookup):
         name: str,
         values: Values,
     ) -> Values:
-        """Mark values as unsure that a function of the module may bind anew at import."""
+        """Return values as unsure if a function with `global name` may rebind it at import."""
         functions = tree.rebound_in_functions().get(name)
         if not functions:
             return values
@@ -284,6 +284,7 @@ class ReleaseLookup(Lookup):
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
+        # `binding_cases` has noted whether the package imports the submodule.
         _, is_imported = tree.conclusions.get(("cases", name), (UNBOUND, True))
         if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()
@@ -321,7 +322,7 @@ def _bound_later(tree: ModuleTree, name: str) -> str:
 
 
 def _importable(values: Sequence[Value]) -> Values:
-    """Leave out the cases in which Python would fail: an import of a name that is absent."""
+    """Leave out values for which the import of the module would fail, unless it fails for all."""
     importable = [value for value in values if not _is_failed_import(value)]
     return tuple(importable or values)
 

@@ -1,4 +1,4 @@
-"""Resolves targets in a release without running any of it; what the source leaves open is said."""
+"""Resolves targets in a release by reading its source; none of it is run."""
 
 from copy import copy
 from functools import cached_property
@@ -51,7 +51,7 @@ class Resolution:
             self.path = self._first.tree.path
         """The file that defines it; '' if none does."""
         self.nodes = self._first.nodes
-        """The statement that defines it, and those that modify it further."""
+        """The statement that defines it, then those that modify it later."""
 
     def __repr__(self) -> str:
         description = self.kind if self.state == "present" else self.reason
@@ -59,7 +59,7 @@ class Resolution:
 
     @cached_property
     def state(self) -> State:
-        """Whether it exists, on every path on which its module can be imported."""
+        """Whether it exists, however its module is imported; "undecidable" if that differs."""
         states = {variant.state for variant in self._deciding}
         if len(states) != 1:
             return "undecidable"
@@ -67,7 +67,7 @@ class Resolution:
 
     @property
     def is_sure(self) -> bool:
-        """Whether all variants agree on its kind, and the source tells kind and signature."""
+        """Whether its kind and signature are known, and the kind is the same in all variants."""
         if self.state != "present":
             return False
         for variant in self._deciding:
@@ -105,7 +105,7 @@ class Resolution:
 
     @cached_property
     def wrapped(self) -> tuple[tuple[WrappedCode, ...], ...]:
-        """For each variant, the code that it runs beside its own definition."""
+        """For each variant, the code that it runs outside its own definition."""
         return tuple(
             tuple(wrapped_by(self._lookup, variant)) for variant in self.variants
         )
@@ -113,10 +113,12 @@ class Resolution:
     @cached_property
     def bases(self) -> tuple[Value, ...]:
         """The classes of the release that a class derives from, nearest first."""
-        if not self._first.classes:
+        if not self._first.has_class_statement:
             return ()
         return tuple(
-            base for base in mro(self._lookup, self._first)[1:] if base.classes
+            base
+            for base in mro(self._lookup, self._first)[1:]
+            if base.has_class_statement
         )
 
     @cached_property
@@ -132,7 +134,7 @@ class Resolution:
 
     @cached_property
     def signature(self) -> Signature | None:
-        """How it can be called, a class included; None if that cannot be told."""
+        """How it can be called, a class included; None if that is not known."""
         if not self.is_sure:
             return None
         signatures = {
@@ -144,7 +146,7 @@ class Resolution:
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
-        """The variants that are no fallback for an optional import; all if there are no others."""
+        """The variants without fallbacks for an optional import; all if there are only these."""
         regular = tuple(
             variant for variant in self.variants if not variant.is_import_fallback
         )
@@ -174,7 +176,7 @@ class Resolver:
         self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
     def afresh(self) -> "Resolver":
-        """Return a resolver of the same release without conclusions; files stay parsed."""
+        """Return a new resolver of the same release that has no results yet; files stay parsed."""
         resolver = copy(self)
         resolver.modules = Modules(self.modules.files)
         resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
@@ -193,6 +195,7 @@ class Resolver:
         steps = target.steps
         for number, step in enumerate(steps, start=1):
             values = self._follow(values, step, is_last=number == len(steps))
+        # `torch.ops.namespace.name` has four steps.
         if len(steps) > 3 and not isinstance(steps[-1], Item):
             values = self._with_operators(target.module, values)
         # Present values first, fallbacks of imports last.
@@ -203,13 +206,13 @@ class Resolver:
         return Resolution(target, tuple(variants), self.lookup)
 
     def storage(self, resolution: Resolution) -> str:
-        """Say where instances keep what a target names on a class.
+        """Say where instances store what a target seems to name on a class.
 
         Args:
             resolution: What the target was resolved to.
 
         Returns:
-            '' if it is an attribute of the class.
+            Words for the report, such as "a member of an enum"; '' for an attribute of the class.
         """
         target = resolution.target
         if len(target.steps) < 2:
@@ -219,6 +222,7 @@ class Resolver:
             return ""
         if name not in HOOKS and resolution.kind not in VALUES:
             return ""
+        # The class of the target, and the bases that it inherits the name from.
         owners = {target.holder}
         for variant in resolution.variants:
             if variant.tree and variant.qualname:
@@ -230,8 +234,9 @@ class Resolver:
         return ""
 
     def _storage_in(self, owner: Target, name: str, variants: Values) -> str:
+        """Say where instances of one class store an attribute; '' for an attribute of the class."""
         for owner_variant in self.resolve(owner).variants:
-            if not owner_variant.classes:
+            if not owner_variant.has_class_statement:
                 continue
             for variant in variants:
                 storage = instance_storage(self.lookup, owner_variant, name, variant)
@@ -259,17 +264,18 @@ class Resolver:
 
 
 def _distinct(values: Values) -> Values:
-    """Leave out values that do not differ in what defines them."""
+    """Leave out values that have the same definition as one before them."""
     by_definition: dict[object, Value] = {}
     for value in values:
         name = (value.state, value.kind, value.module, value.qualname, value.dotted)
         nodes = tuple(id(node) for node in value.nodes)
+        # Values without a statement differ if their reasons do.
         by_definition.setdefault((name, nodes or value.reason), value)
     return tuple(by_definition.values())
 
 
 def _described(value: Value) -> str:
-    """Say what a target is in one variant, and on which conditions."""
+    """Say what a target is in one variant, and under which conditions."""
     kind = str(value.kind) if value.state == "present" else value.state
     conditions = [condition.text for condition in value.conditions]
     text = f"{kind} if {' and '.join(conditions) or 'nothing else holds'}"

@@ -1,9 +1,10 @@
-"""What single statements do to names, as far as their syntax says."""
+"""Answers simple questions about single statements: what they delete, whether they may fail."""
 
 import ast
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 
+# Parts of statements that may raise an error when they run.
 _FAILING = (
     ast.Import,
     ast.ImportFrom,
@@ -18,11 +19,14 @@ def unpacked(
     target: ast.Tuple | ast.List,
     value: ast.expr | None,
 ) -> list[ast.expr | None]:
-    """Return the expression for each element of a target; None where there is none for it.
+    """Pair the elements of a target with expressions: x and y for `a, b = x, y`.
 
     Args:
-        target: The names that are assigned to.
+        target: The tuple that is assigned to.
         value: What is assigned; None if it is not known.
+
+    Returns:
+        An expression for each element of the target; None for each if they cannot be paired.
     """
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
@@ -36,7 +40,7 @@ def unpacked(
 
 
 def deletes(target: ast.expr, name: str) -> bool:
-    """Return whether the target of a `del` has a name in it.
+    """Whether the target of a `del` is a name, or a tuple with it.
 
     Args:
         target: The target.
@@ -53,19 +57,19 @@ def deletes(target: ast.expr, name: str) -> bool:
 
 
 def suppresses_errors(context: ast.expr) -> bool:
-    """Return whether a `with` goes on after an error, as `contextlib.suppress` does.
+    """Whether a `with` goes on after an error in its body, as that of `contextlib.suppress` does.
 
     Args:
-        context: What the `with` enters.
+        context: The expression for its context manager.
     """
     return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
 
 
 def may_fail(statement: ast.stmt) -> bool:
-    """Return whether running a statement may raise an error.
+    """Whether a statement may raise an error when it runs.
 
     Args:
-        statement: The statement; the body of a function or class is not looked into.
+        statement: The statement; of a function or class, only its decorators count.
     """
     if isinstance(statement, SCOPES):
         return bool(statement.decorator_list)

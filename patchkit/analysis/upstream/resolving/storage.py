@@ -1,4 +1,7 @@
-"""Where instances keep what a class seems to have as an attribute."""
+"""Says where instances store what looks like an attribute of their class.
+
+To replace such an attribute on the class changes nothing for instances, or only breaks them.
+"""
 
 import ast
 
@@ -21,13 +24,15 @@ _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 _MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_")
 _ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
 HOOKS = frozenset({*_STRUCT_HOOKS, *_MEMBER_HOOKS, *_ATTRS_HOOKS, "__slots__"})
-"""Names that are read only while a class of some kind, or a member of it, is made."""
+"""Names that are read only while a class of some kind, or a member of it, is created."""
 VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
-"""Kinds of what a class may seem to have as an attribute, though its instances have it."""
+"""Kinds of values that may be stored in instances, though the body of the class binds them."""
 
 
 def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> str:
-    """Say where instances keep what a class seems to have as an attribute.
+    """Say where instances store what looks like an attribute of their class.
+
+    `x: int = 1` in a dataclass leaves 1 on the class, but with `slots=True` only a slot.
 
     Args:
         lookup: The release.
@@ -36,10 +41,10 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
         value: What the attribute was resolved to.
 
     Returns:
-        '' if it is an attribute of the class.
+        Words for the report, such as "a member of an enum"; '' for an attribute of the class.
     """
     kind = flavour(lookup, owner)
-    if name in HOOKS:
+    if name in HOOKS:  # to change it later has no effect, or not for all
         return _read_once(kind, owner, name)
     if kind == "attrs" and value.kind is Kind.FIELD:
         return "a field of an attrs class"
@@ -58,7 +63,13 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
 
 
 def _read_once(kind: str, owner: Value, name: str) -> str:
-    """Say who reads a name only while it makes the class, or its members; '' for nobody."""
+    """Say who reads a name only while the class, or a member, is created; '' for any other name.
+
+    Args:
+        kind: The flavour of the class, as `fields.flavour` has it.
+        owner: The class.
+        name: The name, one of `HOOKS`.
+    """
     if name == "__slots__":
         return "which Python reads only once"
     if kind == "struct" and name in _STRUCT_HOOKS:
@@ -72,7 +83,7 @@ def _read_once(kind: str, owner: Value, name: str) -> str:
 
 def _has_members(enum: Value) -> bool:
     """Whether the body of an enum assigns a name that makes a member."""
-    for statement in enum.classes[-1].body:
+    for statement in enum.class_statement.body:
         if isinstance(statement, ast.Assign):
             names = [dotted(target) for target in statement.targets]
             if any(name and not name.startswith("_") for name in names):

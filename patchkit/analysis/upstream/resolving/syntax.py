@@ -1,4 +1,4 @@
-"""What statements and expressions say by themselves, and how a `def` is called."""
+"""Helps to read syntax trees: dotted names, statements in blocks, signatures of a `def`."""
 
 import ast
 import functools
@@ -13,13 +13,13 @@ SCOPES = (*DEFS, ast.ClassDef)
 
 
 def dotted(node: ast.AST | None) -> str:
-    """Write a chain of names as text.
+    """Write a dotted name as text.
 
     Args:
-        node: The expression, as `a.b.c`.
+        node: The expression, such as the tree of `a.b.c`.
 
     Returns:
-        '' for any other expression, and for None.
+        "a.b.c"; '' for any other expression, and for None.
     """
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -38,7 +38,7 @@ def shortened(node: ast.expr, limit: int = 60) -> str:
         limit: The number of characters that it may have; a longer one is cut, and ends in "…".
 
     Returns:
-        The expression as `ast.unparse` writes it, which need not be as its source has it.
+        The expression as `ast.unparse` writes it, which may differ from its source.
     """
     text = " ".join(ast.unparse(node).split())
     if len(text) > limit:
@@ -62,17 +62,18 @@ def truth_of(
     test: ast.expr,
     truth_of_part: Callable[[ast.expr], bool | None],
 ) -> bool | None:
-    """Work out `and`, `or` and `not`.
+    """Decide a condition that may be made with `and`, `or` and `not`.
 
     Args:
         test: The condition.
-        truth_of_part: Whether an operand holds, which is none of those; None if it is not known.
+        truth_of_part: Decides an operand that has none of these; returns None if it cannot.
 
     Returns:
-        Whether the condition holds; None if its parts do not tell.
+        Whether the condition holds; None if its operands do not decide it.
     """
     if isinstance(test, ast.BoolOp):
         parts = [truth_of(part, truth_of_part) for part in test.values]
+        # One true operand decides an `or`, one false operand an `and`.
         decisive = isinstance(test.op, ast.Or)
         if decisive in parts:
             return decisive
@@ -88,13 +89,13 @@ def truth_of(
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """List the statements that run with a body, those of its blocks included.
+    """List the statements of a body, and those in its blocks such as the branches of an `if`.
 
     Args:
         body: The body of a module, a class or a function.
 
     Yields:
-        Each statement before those of its blocks. Definitions are listed, their bodies are not.
+        Each statement before those in its blocks. Definitions are listed, their bodies are not.
     """
     for statement in body:
         yield statement
@@ -110,13 +111,13 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def expressions(statement: ast.AST) -> Iterator[ast.AST]:
-    """Walk the expressions of a statement itself, decorators included.
+    """Walk the expressions of a statement, without those of the statements in its blocks.
 
     Args:
-        statement: The statement.
+        statement: The statement; the decorators of a definition are expressions of it.
 
     Yields:
-        Each expression and its parts; nothing of the statements in its blocks.
+        Each expression and its parts.
     """
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
@@ -134,12 +135,12 @@ _DEFAULT = _Default()
 
 
 def parameter(name: str, kind: int, has_default: object = False) -> Parameter:
-    """Return a parameter; which default it has is not told, only whether it has one.
+    """Return a parameter; its default is shown as "…", whatever it is.
 
     Args:
         name: Its name.
         kind: One of the kinds of `inspect.Parameter`.
-        has_default: Anything true if it may be left out.
+        has_default: Anything true, such as the expression of the default, if it has one.
     """
     default: object = Parameter.empty
     if has_default:
@@ -159,7 +160,7 @@ class Signature(inspect.Signature):
         super().__init__([*parameters], __validate_parameters__=False)
 
     def as_data(self) -> list[tuple[str, int, bool]]:
-        """Return name, kind and whether there is a default of each parameter, for JSON."""
+        """Return of each parameter its name, its kind and whether it has a default, for JSON."""
         return [
             (argument.name, argument.kind, argument.default is not argument.empty)
             for argument in self.parameters.values()
@@ -175,10 +176,10 @@ class Signature(inspect.Signature):
         return _signature(tuple(map(tuple, data)))
 
     def bound(self) -> "Signature":
-        """Leave out the first positional parameter, as a bound method does.
+        """Return the signature without its first positional parameter, as of a bound method.
 
         Returns:
-            The same signature if it has no positional parameter, as `(*args)` has none.
+            The same signature if it has no such parameter, as `(*args)`.
         """
         parameters = [*self.parameters.values()]
         if parameters and parameters[0].kind <= Parameter.POSITIONAL_OR_KEYWORD:
@@ -186,13 +187,10 @@ class Signature(inspect.Signature):
         return self
 
     def mangled(self, class_name: str) -> "Signature":
-        """Name private parameters as Python does in the body of a class.
+        """Return the signature as Python has it for a `def` in a class: `__x` becomes `_Class__x`.
 
         Args:
             class_name: The name of the class; one of underscores alone changes no names.
-
-        Returns:
-            A signature in which `__x` is `_Class__x`.
         """
         owner = class_name.lstrip("_")
         parameters: list[Parameter] = []
@@ -229,6 +227,7 @@ def signature_of(arguments: ast.arguments) -> Signature:
         *(Parameter.POSITIONAL_OR_KEYWORD for _ in arguments.args),
     ]
     positional = [*arguments.posonlyargs, *arguments.args]
+    # Defaults belong to the last of these.
     required = len(positional) - len(arguments.defaults)
     parameters: list[Parameter] = []
     for index, (argument, kind) in enumerate(zip(positional, kinds, strict=True)):

@@ -1,4 +1,4 @@
-"""Which attributes code sets on a class: a decorator or hook, or statements below the class."""
+"""Tells which attributes code sets on a class: a decorator, a hook, or statements below it."""
 
 import ast
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
 DEPTH = 3
-"""How many calls, one inside the other, are followed."""
+"""How deep calls are followed: a function that calls another, and so on."""
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
 _HARMLESS = frozenset(
     {"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"}
@@ -30,9 +30,9 @@ class TouchedAttributes(NamedTuple):
     """The attributes that a function sets on its argument.
 
     Args:
-        names: The attributes that are set or deleted on any object, as the source does not tell
+        names: The attributes that are set or deleted on any object: the source does not tell
             which object is the argument.
-        is_open: Whether it may set more than these.
+        is_open: Whether it may set other attributes, too.
     """
 
     names: frozenset[str]
@@ -45,11 +45,12 @@ class LaterChanges(NamedTuple):
     Args:
         names: The attributes that are set or deleted, each with the last line that does so, as
             "line 12".
-        opened: The first statement that may set any other, for the report; '' if none may.
+        open_reason: The first statement that may set other attributes, for the report; '' if none
+            may.
     """
 
     names: dict[str, str]
-    opened: str
+    open_reason: str
 
 
 class _FunctionCode(NamedTuple):
@@ -58,7 +59,7 @@ class _FunctionCode(NamedTuple):
     Args:
         stored: The attributes that it assigns to or deletes, of any object.
         setters: Its calls of `setattr` and the like.
-        called: Any other call: what stands before the last dot, and the name behind it.
+        called: Its other calls: `("cls.helper", "run")` for `cls.helper.run()`.
         parameters: The first parameter of the function, and of each inner function that it
             returns.
     """
@@ -70,7 +71,7 @@ class _FunctionCode(NamedTuple):
 
     @classmethod
     def read(cls, function: ast.AST) -> "_FunctionCode":
-        """Read the code of a function, inner functions included."""
+        """Collect these facts from a function, inner functions included."""
         stored: set[str] = set()
         setters: list[ast.Call] = []
         called: set[tuple[str, str]] = set()
@@ -107,7 +108,7 @@ def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttrib
         depth: How many calls led to it.
 
     Returns:
-        Also the attributes that the functions and methods set which it calls, up to `DEPTH`.
+        The attributes; those that called functions and methods set are among them.
     """
     key = ("touched", id(function.nodes[0]), depth)
     return function.module_tree.remember(key, lambda: _touched(lookup, function, depth))
@@ -125,10 +126,12 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
         What each element of the tuple comes to; a class may come up more than once.
     """
     for node in ast.walk(function.nodes[0]):
-        if isinstance(node, ast.Assign) and dotted(node.targets[0]).endswith(
-            ".__bases__"
-        ):
-            for base in getattr(getattr(node.value, "right", None), "elts", ()):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
+            continue
+        added = node.value.right
+        is_of_bases = dotted(node.targets[0]).endswith(".__bases__")
+        if is_of_bases and isinstance(added, ast.Tuple):
+            for base in added.elts:
                 yield from lookup.evaluate(base, Scope(function.module_tree))
     if depth >= DEPTH:
         return
@@ -161,6 +164,7 @@ def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
+    """Work out what a function sets on its argument; see `touched_by`, which remembers it."""
     code = _code(function)
     names = set(code.stored)
     is_open = False
@@ -173,8 +177,9 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:
-            is_passed = owner in code.parameters and not name.startswith("__")
-            is_open = is_open or is_passed
+            # A method of the argument that is not known may set anything on it.
+            is_unknown_method = owner in code.parameters and not name.startswith("__")
+            is_open = is_open or is_unknown_method
         elif called is not function.nodes[0] and depth < DEPTH:
             inner = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
             names |= inner.names
@@ -183,7 +188,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
 
 
 def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
-    """Return the attribute that a call such as `setattr(cls, "x", …)` sets, if that is told."""
+    """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
     if len(call.args) < 2:
         return None
     is_method = "." in dotted(call.func)  # `type.__setattr__(cls, "x", …)`
@@ -194,23 +199,35 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
-    """Find what a function calls: a `def` of its module, or any method of its class."""
+    """Find what a function calls as `owner.name()`.
+
+    Args:
+        lookup: The release.
+        function: The function.
+        owner: What stands before the last dot; '' for a call of a plain name.
+        name: The name that is called.
+
+    Returns:
+        The `def` in its module; with an owner, whichever that is, a method of its own class. None
+        if there is none.
+    """
     if not owner:
         return function_named(lookup, function.module_tree, name)
     if function.classes:
-        for method in function.classes[-1].body:
+        for method in function.class_statement.body:
             if isinstance(method, DEFS) and method.name == name:
                 return method
     return None
 
 
 def _reads_docstring(call: ast.Call) -> bool:
-    """Whether a function is passed a docstring alone, through which it cannot reach its owner."""
+    """Whether a call is `f(x.__doc__)`: with a docstring alone, `f` cannot set anything on x."""
     attributes = [getattr(argument, "attr", "") for argument in argument_values(call)]
     return isinstance(call.func, ast.Name) and attributes == ["__doc__"]
 
 
 def _code(function: Value) -> _FunctionCode:
+    """Read the code of a function once for all releases that have the same file."""
     node = function.nodes[0]
     key = ("code", id(node))
     return function.module_tree.remember_with_file(
@@ -225,18 +242,20 @@ def changes_below(owner: Value) -> LaterChanges:
         owner: The class.
 
     Returns:
-        The changes by statements of its own module that run at import, behind the class.
+        The changes by statements of its own module that run at import, after the class statement.
     """
-    key = ("edits", id(owner.classes[-1]))
+    key = ("edits", id(owner.class_statement))
     return owner.module_tree.remember_with_file(key, lambda: _changes_below(owner))
 
 
 def _changes_below(owner: Value) -> LaterChanges:
+    """Work out what is changed on a class later; see `changes_below`, which remembers it."""
     names: dict[str, str] = {}
-    opened = ""
+    open_reason = ""
     tree = owner.module_tree
-    if tree.source.count(owner.classes[-1].name.encode()) < 2:
-        return LaterChanges(names, opened)
+    # A name that occurs only where it is defined is not changed: this spares most classes the walk.
+    if tree.source.count(owner.class_statement.name.encode()) < 2:
+        return LaterChanges(names, open_reason)
     end = owner.classes[0].end_lineno or 0
     for statement in statements(tree.tree.body):
         if (statement.end_lineno or 0) <= end:
@@ -247,13 +266,20 @@ def _changes_below(owner: Value) -> LaterChanges:
             ):
                 if dotted(node.value) == owner.qualname:
                     names[node.attr] = f"line {statement.lineno}"
-            elif not opened and _passes_on(statement, node, owner.qualname):
-                opened = f"line {statement.lineno} may set it on {owner.qualname}"
-    return LaterChanges(names, opened)
+            elif not open_reason and _passes_on(statement, node, owner.qualname):
+                open_reason = f"line {statement.lineno} may set it on {owner.qualname}"
+    return LaterChanges(names, open_reason)
 
 
 def _passes_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
-    """Whether a loop runs over a class, or a call has the class as argument or is its method."""
+    """Whether a statement hands a class to code that may set attributes on it.
+
+    Args:
+        statement: The statement.
+        node: A part of it: a call that is passed the class, or of a method of the class; or the
+            class itself in the header of a `for`.
+        owner: The dotted name of the class.
+    """
     if isinstance(node, ast.Call):
         called_on, _, function = dotted(node.func).rpartition(".")
         if called_on == owner:

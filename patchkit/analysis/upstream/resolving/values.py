@@ -1,4 +1,4 @@
-"""What a name or an expression of a release comes to, and the protocol of looking it up."""
+"""Describes the objects that names and expressions stand for, and the protocol to look them up."""
 
 import ast
 import re
@@ -86,7 +86,7 @@ class Value:
 
     Args:
         state: Whether it exists; "undecidable" if the source leaves that, or what it is, open.
-        kind: What kind of object it is; None if that cannot be told.
+        kind: What kind of object it is; None if that is not known.
         module: The module that defines it; '' if that is unknown, or it has no name.
         qualname: Its name in that module; '' for the module itself.
         tree: The module that defines it, parsed; None for what lies outside the release, has no
@@ -95,9 +95,9 @@ class Value:
         reason: Why it is absent, undecided or not sure, or a remark on what is; '' for none.
         conditions: What must hold for the name to stand for it, outermost first.
         expression: What was assigned, if it was defined by an assignment.
-        signature: How it is called; None for what is not called, and for what cannot be told.
+        signature: How it is called; None if it is not called, or that is not known.
         classes: Of a class of the release, the classes around it, outermost first, and itself; of
-            a method that is read as code, those of its class. () for everything else.
+            a hook such as `__init_subclass__`, those of its class. () for everything else.
         dotted: The dotted name of what lies outside the release; for a class that is made by a
             call, the name of what is called. '' for everything else.
         instance_of: For an object that was made by calling a class: that class.
@@ -132,9 +132,19 @@ class Value:
         return self.tree
 
     @property
+    def has_class_statement(self) -> bool:
+        """Whether it is a class of the release that a `class` statement defines."""
+        return bool(self.classes)
+
+    @property
+    def class_statement(self) -> ast.ClassDef:
+        """The `class` statement that defines it."""
+        return self.classes[-1]
+
+    @property
     def definition_scope(self) -> Scope:
         """The scope in which the bases and decorators of a class are evaluated."""
-        return Scope(self.module_tree, self.classes[:-1], self.classes[-1])
+        return Scope(self.module_tree, self.classes[:-1], self.class_statement)
 
     @property
     def is_import_fallback(self) -> bool:
@@ -147,7 +157,7 @@ class Value:
         return False
 
     def under(self, conditions: tuple[Condition, ...]) -> "Value":
-        """Return the value as one that also depends on other conditions.
+        """Return the value with further conditions.
 
         Args:
             conditions: What must hold in addition; they stand outside those that it has.
@@ -157,7 +167,7 @@ class Value:
         return replace(self, conditions=(*conditions, *self.conditions))
 
     def unsure(self, reason: str) -> "Value":
-        """Return the value as one whose kind and signature may be different.
+        """Return the value as one whose kind and signature may be others.
 
         Args:
             reason: Why they may be, for the report. It replaces the reason that the value has.
@@ -174,7 +184,7 @@ class Value:
         *nodes: ast.AST,
         **details: Any,
     ) -> "Value":
-        """Return an attribute that this class itself has, with the class's module.
+        """Return a value for an attribute that this class itself defines.
 
         Args:
             name: The name of the attribute.
@@ -189,11 +199,11 @@ class Value:
 
 
 Values = tuple[Value, ...]
-"""One for each way in which a name may be bound."""
+"""The objects that a name may stand for: one for each way in which it may be bound."""
 
 
 def absent(reason: str) -> Value:
-    """Return the value of what does not exist.
+    """Return a value that says that something does not exist.
 
     Args:
         reason: What is missing where, for the report.
@@ -202,10 +212,10 @@ def absent(reason: str) -> Value:
 
 
 def undecided(reason: str, kind: Kind | None = None, dotted: str = "") -> Value:
-    """Return a value about which the source leaves open whether it exists, or what it is.
+    """Return a value that says that the source leaves open whether something exists, or what it is.
 
     Args:
-        reason: What leaves it open.
+        reason: Why it does not tell, for the report.
         kind: What it is, as far as that is known.
         dotted: Its name, if it is outside the release.
     """
@@ -224,9 +234,9 @@ class Lookup(Protocol):
 
     modules: Modules
     decide: Callable[[ast.expr, ModuleTree], bool | None]
-    """Tells whether a condition in a module holds; None if that cannot be told."""
+    """Tells whether a condition in a module holds; None if that is not known."""
     circle_count: int = 0
-    """How often something was asked for while it was being computed."""
+    """How often a computation has led back to itself."""
 
     def remember(
         self,
@@ -234,13 +244,13 @@ class Lookup(Protocol):
         key: Any,
         compute: Callable[[], T],
     ) -> T:
-        """Compute something once.
+        """Return a result from a memory, or compute and store it.
 
         Args:
-            memory: Where results are kept.
+            memory: Where results are stored.
             key: The key of the result.
-            compute: Returns the result; one that depends on a circle is not kept, as it would be
-                different if it were computed outside the circle.
+            compute: Returns the result. One that was cut short by a circle is not stored, as it
+                would be different if it were computed from another start.
         """
         if key in memory:
             remembered: T = memory[key]
@@ -263,16 +273,18 @@ class Lookup(Protocol):
         """Return what the name of a module stands for.
 
         Args:
-            name: The absolute name of the module, be it outside the release.
+            name: The absolute name of the module, which may lie outside the release.
 
         Returns:
             A module that is present, without nodes if it is compiled; an absent value; or an
-            undecided one of the kind `OUTSIDE` for what the files of the release do not tell.
+            undecided one of the kind `OUTSIDE` if the files of the release do not tell.
         """
         tree = self.modules.get(name)
         if tree is not None:
+            nodes = (tree.tree,)
+            reason = tree.fault
             return Value(
-                "present", Kind.MODULE, name, "", tree, (tree.tree,), tree.fault
+                "present", Kind.MODULE, name, tree=tree, nodes=nodes, reason=reason
             )
         if not self.modules.covers(name):
             return undecided(f"{name} is outside the release", Kind.OUTSIDE, name)
@@ -290,7 +302,7 @@ class Lookup(Protocol):
             name: The name.
 
         Returns:
-            None if that cannot be told.
+            None if that is not known.
         """
 
     def binding_cases(
@@ -333,7 +345,7 @@ class Lookup(Protocol):
         """
 
     def bound_values(self, case: BindingCase, scope: Scope) -> Values:
-        """Return what a name is in one case.
+        """Return the objects that a name may stand for in one case.
 
         Args:
             case: The case.

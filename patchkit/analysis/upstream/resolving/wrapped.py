@@ -1,8 +1,8 @@
-"""Code that a target runs and that stands elsewhere, bound to it by a call at import.
+"""Finds code that a target runs and that stands outside its own definition.
 
-`x = lru_cache(f)` runs f, `x = make()` runs what `make` defines, `@x.register` adds to x, `C.run =
-f`, below a class, makes f a method, and `torch.ops.vllm.x` runs what is registered for it. What a
-body calls by name is a helper, and no part.
+`x = lru_cache(f)` runs f, `x = make()` runs the function that `make` defines, `@x.register` adds a
+function to x, `C.run = f` makes f a method of C, and `torch.ops.vllm.x` runs the function that is
+registered for it. A function that a body calls by name is a helper, and not part of the target.
 """
 
 import ast
@@ -14,6 +14,7 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
+    Def,
     argument_values,
     dotted,
     signature_of,
@@ -46,14 +47,14 @@ class WrappedCode(NamedTuple):
 
 
 def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
-    """List the code that a value runs, beside its own definition.
+    """List the code that a value runs outside its own definition.
 
     Args:
         lookup: The release.
         value: The value.
 
     Returns:
-        Each definition or statement once, in the order in which they are come upon.
+        Each definition or statement once, in the order in which they are found.
     """
     by_node = {id(code.node): code for code in _code_of_value(lookup, value, _DEPTH)}
     for node in value.nodes:
@@ -62,35 +63,48 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
 
 
 def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[WrappedCode]:
-    """List what a value is made from by a call, and what is added to its definition."""
-    if value.scope is None or value.tree is None:
+    """List the code that a value is made of by a call, and that is added to its definition later.
+
+    Args:
+        lookup: The release.
+        value: The value.
+        depth: How many more names are followed.
+    """
+    if value.scope is None:
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
-    if not value.nodes:
-        return
-    definition = value.nodes[0]
-    if not isinstance(definition, SCOPES):
-        return
-    for statement in _additions(value.scope).get(definition.name, ()):
-        # Assignments add to classes, everything else adds to functions.
-        if isinstance(statement, ast.Assign) is not isinstance(
-            definition, ast.ClassDef
-        ):
+    for definition in value.nodes[:1]:
+        if isinstance(definition, SCOPES):
+            yield from _code_added_to(lookup, definition, value.scope, depth)
+
+
+def _code_added_to(
+    lookup: Lookup, definition: Def | ast.ClassDef, scope: Scope, depth: int
+) -> Iterator[WrappedCode]:
+    """List the code that other statements add to a function or class.
+
+    Args:
+        lookup: The release.
+        definition: The function or class.
+        scope: The scope that it stands in.
+        depth: How many more names are followed.
+    """
+    is_class = isinstance(definition, ast.ClassDef)
+    for statement in _additions(scope).get(definition.name, ()):
+        # `C.run = f` counts for classes only, `@f.register` and the like for functions only.
+        if isinstance(statement, ast.Assign) is not is_class:
             continue
-        yield WrappedCode(statement, value.tree)
+        yield WrappedCode(statement, scope.tree)
         if isinstance(statement, ast.Assign):
-            scope = Scope(value.tree, until=statement)
-            yield from _code_of_expression(lookup, statement.value, scope, depth)
+            at_statement = Scope(scope.tree, until=statement)
+            yield from _code_of_expression(lookup, statement.value, at_statement, depth)
 
 
 def _code_of_expression(
-    lookup: Lookup,
-    node: ast.expr,
-    scope: Scope,
-    depth: int,
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
 ) -> Iterator[WrappedCode]:
-    """List what an expression names: of a call, what makes functions there and all arguments.
+    """List the code that an expression names: f for `f`, f and what `make` defines for `make(f)`.
 
     Args:
         lookup: The release.
@@ -109,12 +123,16 @@ def _code_of_expression(
 
 
 def _code_of_factory(
-    lookup: Lookup,
-    node: ast.expr,
-    scope: Scope,
-    depth: int,
+    lookup: Lookup, node: ast.expr, scope: Scope, depth: int
 ) -> Iterator[WrappedCode]:
-    """List the definitions of what is called, if they define functions in turn."""
+    """List the definitions of what is called, if that is a factory: if it defines functions.
+
+    Args:
+        lookup: The release.
+        node: What is called; it may be a call itself, as in `make(x)(f)`.
+        scope: Its scope.
+        depth: How many more names are followed.
+    """
     if isinstance(node, ast.Call):
         yield from _code_of_expression(lookup, node, scope, depth)
         return
@@ -125,6 +143,7 @@ def _code_of_factory(
 
 
 def _makes_functions(function: ast.AST) -> bool:
+    """Whether a function defines functions inside it, which it may return."""
     for node in ast.walk(function):
         if node is not function and isinstance(node, (*DEFS, ast.Lambda)):
             return True
@@ -132,13 +151,17 @@ def _makes_functions(function: ast.AST) -> bool:
 
 
 def _definition(value: Value) -> Iterator[WrappedCode]:
+    """List the `def` of a function and the statements that modify it; nothing for others."""
     if value.tree is not None and value.nodes and isinstance(value.nodes[0], DEFS):
         for node in value.nodes:
             yield WrappedCode(node, value.tree)
 
 
 def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
-    """Return the statements of a scope that add code to a function or class, by its name."""
+    """Return the statements of a scope that add code to a function or class, by its name.
+
+    Those of a module are searched once for all releases that have the same file.
+    """
     if scope.classes:
         return _additions_by_name(scope.classes[-1].body)
     body = scope.tree.tree.body
@@ -146,6 +169,7 @@ def _additions(scope: Scope) -> dict[str, list[ast.stmt]]:
 
 
 def _additions_by_name(body: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    """Find the statements of a body that add code to a function or class, by its name."""
     additions: dict[str, list[ast.stmt]] = {}
     for statement in statements(body):
         for name in _names_added_to(statement):
@@ -177,11 +201,11 @@ def _names_added_to(statement: ast.stmt) -> Iterator[str]:
 
 
 def operator_call(node: ast.AST) -> ast.Call | None:
-    """Return the call by which a statement makes an operator of a function.
+    """Return the call of a statement that registers a function as an operator of torch.
 
     Args:
-        node: The statement. A call of anything whose name ends in `custom_op` does, such as
-            vLLM's `direct_register_custom_op`.
+        node: The statement. Calls of names that end in `custom_op` count, such as those of vLLM's
+            `direct_register_custom_op`.
 
     Returns:
         None for any other statement.
@@ -194,11 +218,11 @@ def operator_call(node: ast.AST) -> ast.Call | None:
 
 
 def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
-    """Return what a name below `torch.ops` is.
+    """Return the function behind a name such as `torch.ops.vllm.x`.
 
     Args:
         lookup: The release.
-        module: The module of the target, which is to register the operator.
+        module: The module of the target; only operators that it registers are found.
         value: What the name was resolved to.
 
     Returns:
@@ -220,7 +244,7 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
 
 
 def _as_operator(function: Value) -> Value:
-    """Return how an operator is called, whatever a decorator makes of its function's name."""
+    """Return an operator as called like its function, whatever its decorator returns."""
     if not function.nodes:
         return function
     node = function.nodes[0]
@@ -261,13 +285,14 @@ def _function_of_operator(
     name = _text(arguments.get("op_name"))
     if "::" not in name:
         name = f"{package}::{name}"
+    # Another `target_lib` has another namespace.
     if name != operator or "target_lib" in arguments:
         return None
     return arguments.get("op_func")
 
 
 def _operators_of_decorators(function: ast.FunctionDef) -> Iterator[ast.expr]:
-    """List the expressions for the names of operators in `@custom_op(…)`."""
+    """List the first argument of each `@custom_op(…)`, which names the operator."""
     for decorator in function.decorator_list:
         if not isinstance(decorator, ast.Call) or not decorator.args:
             continue
@@ -276,6 +301,7 @@ def _operators_of_decorators(function: ast.FunctionDef) -> Iterator[ast.expr]:
 
 
 def _text(node: ast.expr | None) -> str:
+    """Return the value of a string constant; '' for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return ""

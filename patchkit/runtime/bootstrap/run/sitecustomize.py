@@ -1,9 +1,10 @@
 """Arms every Python process that a command of `patchkit run` starts.
 
-Its folder is on PYTHONPATH, so that Python imports it as `sitecustomize`. It leaves the path, lets
-the `sitecustomize` that it hides run, and imports `patchkit.auto`; where that Python has no
-patchkit, the one beside this file comes last on the path, so that it hides nothing. A Python too
-old for patchkit is left alone.
+Its folder is on PYTHONPATH, so that Python imports it as `sitecustomize`. It removes the folder
+from `sys.path`, imports the `sitecustomize` that it has hidden, and then `patchkit.auto`. If that
+Python has no patchkit, the folder of the patchkit that this file belongs to becomes the last of
+`sys.path`, where it hides no other package. In a Python that is too old for patchkit, nothing is
+armed.
 """
 
 import os
@@ -15,7 +16,7 @@ _BESIDE = os.path.dirname(os.path.dirname(_WING))  # noqa: PTH120
 
 
 def _step_aside() -> None:
-    """Leave the path, and run the `sitecustomize` that this one hides."""
+    """Remove this file's folder from `sys.path`, and import the `sitecustomize` that it hid."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]  # noqa: PTH100
     own = sys.modules.pop("sitecustomize", None)
     try:
@@ -23,11 +24,14 @@ def _step_aside() -> None:
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
-        if own is not None:
+        if (
+            own is not None
+        ):  # there is no other: `site` expects the module that it imports
             sys.modules["sitecustomize"] = own
 
 
 def _arm() -> None:
+    """Import `patchkit.auto`, if need be from the patchkit that this file belongs to."""
     try:
         import patchkit.auto  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -38,7 +42,10 @@ def _arm() -> None:
 
 
 def _arm_or_stop() -> None:
-    """`site` swallows what a sitecustomize raises; nobody would see that patches are missing."""
+    """Arm the process, or write the reason to stderr and exit, unless failures are only warnings.
+
+    An exception would not stop the process, as `site` catches what a `sitecustomize` raises.
+    """
     try:
         _arm()
     except Exception as error:  # noqa: BLE001 - whatever it is, the process is not armed

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from patchkit.analysis.check.compatibility import refused_call, takes_wrapped
+from patchkit.analysis.check.compatibility import refused_call, refused_wrapper_call
 from patchkit.analysis.upstream.resolving.syntax import Signature, signature_of
 
 
@@ -91,7 +91,10 @@ def test_agrees_with_python(theirs: str, ours: str) -> None:
 
 def test_a_wrapper_takes_four_arguments() -> None:
     """A wrapper has to take `wrapped, instance, args, kwargs` by position."""
-    assert takes_wrapped(signature("wrapped, instance, args, kwargs")) is None
-    assert takes_wrapped(signature("*all")) is None
-    assert takes_wrapped(signature("wrapped, *, instance, args, kwargs")) is not None
-    assert takes_wrapped(signature("a, b")) is not None
+    assert refused_wrapper_call(signature("wrapped, instance, args, kwargs")) is None
+    assert refused_wrapper_call(signature("*all")) is None
+    assert (
+        refused_wrapper_call(signature("wrapped, *, instance, args, kwargs"))
+        is not None
+    )
+    assert refused_wrapper_call(signature("a, b")) is not None

@@ -12,7 +12,7 @@ from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.trails import meant
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.target import Target
@@ -142,10 +142,10 @@ def test_a_suggestion_for_a_missing_name_is_kept() -> None:
         raise UpstreamError(path)
 
     first.source.read = unreadable  # type: ignore[method-assign]
-    assert meant(gone, first) == ""
-    assert meant(gone, second) == "; did you mean up.aaaa:f?"
+    assert did_you_mean(gone, first) == ""
+    assert did_you_mean(gone, second) == "; did you mean up.aaaa:f?"
     third.source.paths = unreadable  # type: ignore[method-assign, assignment]
-    assert meant(gone, third) == meant(gone, second)
+    assert did_you_mean(gone, third) == did_you_mean(gone, second)
 
 
 def test_a_body_that_derives_from_its_target_needs_no_file(

@@ -28,6 +28,7 @@ UP = subject("1.0", mod="def f(): ...")
         (b"from pack import _lost\n" + BODY.encode(), "_lost"),
         (b"from pack._help import lost\n" + BODY.encode(), "lost"),
         (b"from ._help import lost\n" + BODY.encode(), "lost"),
+        (b"from ..other import name\n" + BODY.encode(), "`from ..other` leads beyond"),
         (b"from . import _wrong\n" + BODY.encode(), "pack._wrong does not compile"),
     ],
 )

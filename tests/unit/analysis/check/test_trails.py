@@ -30,7 +30,7 @@ def followed(
     learn_all(subjects, lambda _: [target])
     trails = Trails(subjects, [target], ways, by_name=by_name)
     trails.follow()
-    moves = [trails.told(target, release) for release in subjects]
+    moves = [trails.move_of(target, release) for release in subjects]
     return [None if move is None else str(move.place or "") for move in moves]
 
 

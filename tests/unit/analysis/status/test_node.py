@@ -39,7 +39,7 @@ sys.stdin.read()
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits until a process is old enough to have a journal."""
-    monkeypatch.setattr(node, "_NEWBORN_SECONDS", -1.0)
+    monkeypatch.setattr(node, "_SECONDS_AFTER_FORK", -1.0)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_process_that_has_just_begun(
 ) -> None:
     """A new process with vLLM is not shown yet: its journal may come a moment later."""
     start(WITH_VLLM, library)
-    monkeypatch.setattr(node, "_NEWBORN_SECONDS", 3600.0)
+    monkeypatch.setattr(node, "_SECONDS_AFTER_FORK", 3600.0)
     assert draw([look(world)]).processes == []
 
 

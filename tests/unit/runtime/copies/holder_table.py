@@ -69,17 +69,17 @@ _DEFAULT = "a parameter's default"
 _CLOSURE = "a closure"
 _METHOD = (
     "a static or class method, property, bound method or partial of it, "
-    "a partial that is given it"
+    "or a partial with it as an argument"
 )
 _CONTAINER = "a container, one level deep"
 _KEY = "a key that is not repointed"
 _ATTRIBUTE = "an attribute or slot of an object, an `lru_cache` of it"
-_INSIDE = "the function inside a static or class method or a property, taken out of it"
+_INSIDE = "the function taken out of a static or class method or a property"
 _ALIAS = "an alias with a class in it"
 _HEIR = "a class that derives from a replaced one"
 _FIELD = "a pydantic class with a field of a replaced one"
 _ADAPTER = "an adapter or a validated function of a replaced one"
-_READ = "a msgspec decoder or struct of a class that got a field"
+_READ = "a msgspec decoder or struct of a class with an added field"
 
 ROWS = {
     # -- repointed ----------------------------------------------------------------------------
@@ -261,6 +261,6 @@ OTHER_PAGE_ROWS = {
     "a copy in a pack",
     "the same object, in scope, if the code does not show its origin (`setattr`, a call)",
     "a place that cannot be written",
-    "a function that torch.jit has compiled, for itself or for what calls it",
+    "a function that torch.jit has compiled, or whose caller it has compiled",
     _INSIDE,
 }

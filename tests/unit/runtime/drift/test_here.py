@@ -38,14 +38,16 @@ def test_a_package_that_is_loaded_is_read_where_it_was_loaded_from(
     assert InstalledSource([]).read("up.mod") is None
 
 
-def test_a_package_is_opened_once_until_it_rests(world: World) -> None:
+def test_a_package_is_opened_once_until_parsed_modules_are_forgotten(
+    world: World,
+) -> None:
     """All look-ups in a package share one resolver, until `rest` lets go of it."""
     world.module("up.mod", "x = 1\n")
     installed = InstalledSource([str(world.folder)])
     first = installed.resolver("up")
     assert installed.facts(Target("up.mod", "x")).is_present
     assert installed.resolver("up") is first
-    installed.rest()
+    installed.forget_parsed()
     assert installed.resolver("up") is not first
 
 

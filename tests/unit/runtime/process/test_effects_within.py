@@ -97,7 +97,7 @@ def test_an_end_beside_a_look_that_hangs(
     hanging = threading.Thread(target=session.lookout.effects.look, daemon=True)
     hanging.start()
     assert begun.wait(10)
-    assert returns(session.lookout.tell_at_end)
+    assert returns(session.lookout.write_last_entries)
     over.set()
     hanging.join(10)
 

@@ -389,7 +389,7 @@ def test_a_session_that_has_no_charge_leaves_exit_codes(world: World) -> None:
     assert session.lookout.exit_code(5) == 5
     session.lookout.take_charge()
     assert session.lookout.exit_code(5) == 70
-    session.lookout.end_as_told()
+    session.lookout.leave_exit_code()
     assert session.lookout.exit_code(5) == 5
     session.lookout.take_charge()
     session.lookout.stand_down()

@@ -116,7 +116,7 @@ def test_hot_code_is_not_known() -> None:
 @needs_counts
 def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether code has run is None where the interpreter does not count."""
-    monkeypatch.setattr(observing, "_counter", lambda: None)
+    monkeypatch.setattr(observing, "_find_counter", lambda: None)
     counted = Counted()
     _, code = new()
     counted.watch([code])
@@ -127,7 +127,7 @@ def test_an_interpreter_without_a_count(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_python_without_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether code has run is None where Python was built without ctypes."""
     monkeypatch.setitem(sys.modules, "_ctypes", None)
-    monkeypatch.setattr(observing, "_counter", observing._counter.__wrapped__)
+    monkeypatch.setattr(observing, "_find_counter", observing._find_counter.__wrapped__)
     counted = Counted()
     _, code = new()
     counted.watch([code])

@@ -19,17 +19,32 @@ if TYPE_CHECKING:
 world = packages.world
 
 UP = """
-TABLE = {"a": 1}
+TABLE = {"a": "up.models.A", "b": ("models", "B"), "n": 1}
 def f(): return "f"
 def g(): return TABLE["a"]
 class C:
     def m(self): return "m"
+class Entry:
+    def __init__(self, **fields): vars(self).update(fields)
+TABLE["lazy"] = Entry(module_name="up.models", class_name="C")
+TABLE["held"] = Entry(of=C)
+"""
+MODELS = """
+class A:
+    def run(self): return "A"
+class B(A):
+    def __init__(self): ...
+class C(A):
+    def run(self): return "C"
 """
 BODY = """
 NEW = 2
 def by(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 """
-OF_TABLE = "Replace('up.mod:TABLE[\"a\"]', by='NEW')"
+
+
+def of_table(key: str) -> str:
+    return f"Replace('up.mod:TABLE[\"{key}\"]', by='NEW')"
 
 
 @pytest.fixture
@@ -37,6 +52,7 @@ def armed(world: World) -> Any:
     """Return a function that arms a worker with rows for main, and journals what it does."""
     world.module("up.mod", UP)
     world.module("up.other")
+    world.module("up.models", MODELS)
 
     def arm(*changes: str, roles: str = "{Role.MAIN}") -> Session:
         rows = [row("p", "patch_a", *changes, roles=roles)]
@@ -83,13 +99,12 @@ def test_what_a_patch_has_changed_waits_for_nobody(armed: Any) -> None:
     [
         ("Wrap('up.mod:f', by='by')", lambda mod: mod.f()),
         ("Wrap('up.mod:C.m', by='by')", lambda mod: mod.C().m()),
-        (OF_TABLE, lambda mod: mod.g()),
     ],
 )
 def test_a_target_that_runs_without_its_patch_is_told_once(
     armed: Any, change: str, call: Any
 ) -> None:
-    """A call of the original is seen; of data, a call of its module's code."""
+    """A call of the original is seen."""
     session = armed(change)
     mod = importlib.import_module("up.mod")
     assert told(session, "unpatched", "patches") == []
@@ -98,6 +113,38 @@ def test_a_target_that_runs_without_its_patch_is_told_once(
     assert told(session, "unpatched", "patches") == [{"p": [target]}]
     call(mod)
     assert len(told(session, "unpatched", "patches")) == 1
+
+
+@pytest.mark.parametrize(("key", "name"), [("a", "A"), ("b", "B"), ("lazy", "C")])
+def test_an_entry_of_a_registry_is_used_where_the_class_that_it_names_is(
+    armed: Any, key: str, name: str
+) -> None:
+    """It is imported later than the registry, and no sooner than it is looked up."""
+    session = armed(of_table(key))
+    mod = importlib.import_module("up.mod")
+    assert mod.g()
+    assert told(session, "unpatched", "patches") == []
+    models = importlib.import_module("up.models")
+    assert told(session, "unpatched", "patches") == []
+    vars(models)[name]().run()
+    assert told(session, "unpatched", "patches") == [{"p": [f'up.mod:TABLE["{key}"]']}]
+
+
+def test_an_entry_that_holds_a_class_is_used_where_the_class_is(armed: Any) -> None:
+    """A registry holds the class itself, once somebody has registered one."""
+    session = armed(of_table("held"))
+    mod = importlib.import_module("up.mod")
+    assert told(session, "unpatched", "patches") == []
+    mod.C().m()
+    assert told(session, "unpatched", "patches") == [{"p": ['up.mod:TABLE["held"]']}]
+
+
+def test_plain_data_is_not_seen_to_be_used(armed: Any) -> None:
+    """Nobody sees whether it is looked up; other code of its module says nothing of it."""
+    session = armed(of_table("n"))
+    mod = importlib.import_module("up.mod")
+    mod.g()
+    assert told(session, "unpatched", "patches") == []
 
 
 def test_other_calls_are_none_of_the_target(armed: Any) -> None:

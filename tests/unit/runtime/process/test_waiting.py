@@ -69,7 +69,7 @@ def test_a_thread_that_is_woken_may_give_up(
     assert turns.take(subject, never)  # type: ignore[arg-type]
     waiter = wait_for(turns, subject)
     waiter.leaves = True
-    turns.tell()
+    turns.wake()
     assert waiter.answer() == [False]
     assert subject.thread == threading.get_ident()
 

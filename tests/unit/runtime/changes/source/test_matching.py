@@ -19,8 +19,8 @@ from patchkit.core.text.matching import (
     Token,
     find,
     lex,
-    read,
     same,
+    without_optional_commas,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ IN_BRACKETS = st.one_of(SPACES, st.sampled_from(["\n", " # why\n  ", "\n\n\t"]))
 def matches(fragment: str, text: str) -> list[str]:
     """The places of the text at which the fragment occurs."""
     text = dedent(text)
-    found_matches = find(list(lex(dedent(fragment))), read(lex(text)))
+    found_matches = find(
+        list(lex(dedent(fragment))), without_optional_commas(lex(text))
+    )
     return [text[match.start : match.end] for match in found_matches]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchkit.analysis.check.findings import told_causes
+from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.errors import UpstreamError
 
 
@@ -12,18 +12,20 @@ def faults(*names: str, cause: str = "no such file") -> dict[str, UpstreamError]
 
 def test_the_cause_of_one_release_stands_alone() -> None:
     """It names the release itself."""
-    assert list(told_causes(faults("up==1"))) == ["no such file"]
+    assert list(unreadable_causes(faults("up==1"))) == ["no such file"]
 
 
 def test_a_cause_of_several_releases_names_them() -> None:
     """Releases of one cause share a line."""
-    assert list(told_causes(faults("up==1", "up==2"))) == ["up==1, up==2: no such file"]
+    assert list(unreadable_causes(faults("up==1", "up==2"))) == [
+        "up==1, up==2: no such file"
+    ]
 
 
 def test_of_many_releases_the_first_are_named() -> None:
     """The others are counted, none is lost."""
     names = [f"up=={number}" for number in range(20)]
-    (line,) = told_causes(faults(*names))
+    (line,) = unreadable_causes(faults(*names))
     listed, _, more = line.removesuffix(": no such file").partition(" and ")
     assert listed.split(", ") == names[: len(listed.split(", "))]
     assert more == f"{20 - len(listed.split(', '))} more"
@@ -32,4 +34,4 @@ def test_of_many_releases_the_first_are_named() -> None:
 def test_each_cause_has_a_line() -> None:
     """Two causes are not mixed."""
     both = faults("up==1") | faults("up==2", cause="no network")
-    assert list(told_causes(both)) == ["no such file", "no network"]
+    assert list(unreadable_causes(both)) == ["no such file", "no network"]

@@ -1,0 +1,87 @@
+"""Checks that the object of a Replace is called as upstream's is, and returns the same kind."""
+
+from collections.abc import Iterator
+
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.compatibility import refused_call
+from patchkit.analysis.check.findings import REWRITE, Fault
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.syntax import Signature
+from patchkit.analysis.upstream.resolving.values import METHODS, Kind
+from patchkit.core.rows.declaration import Replace
+
+_PLAIN = frozenset(
+    [Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED]
+)
+FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
+"""Kinds of what is called, or runs a function when it is read."""
+_BOUND = METHODS - {Kind.STATICMETHOD}
+"""Kinds whose first parameter callers do not pass."""
+_HELPER = "if this row also replaces every caller, unrelated=True skips the comparison"
+
+
+def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
+    """Check that the body's object takes all calls that upstream's takes.
+
+    Args:
+        change: the Replace.
+        facts: what the release says of its target.
+        ours: what the body says of its object.
+
+    Yields:
+        A fault if a call is refused, or if either does not tell how it is called.
+    """
+    upstream_call = _sure_signature(facts)
+    body_call = _sure_signature(ours)
+    if upstream_call is None or body_call is None:
+        if facts.kind in FUNCTIONS or ours.kind in FUNCTIONS:
+            unknown = facts if upstream_call is None else ours
+            reason = (
+                unknown.reason
+                or f"the source does not tell how {unknown.qualname} is called"
+            )
+            message = (
+                f"cannot tell whether {change.by} takes what callers pass: {reason}"
+            )
+            fix = "compare the parameters by hand, or test it"
+            yield Fault(codes.NOT_COMPARED, message, fix, change.by)
+        return
+    if facts.kind in _BOUND:
+        upstream_call = upstream_call.bound()
+        body_call = body_call.bound()
+    refusal = refused_call(upstream_call, body_call)
+    if refusal:
+        message = (
+            f"upstream takes {upstream_call}, {change.by} takes {body_call}: {refusal}"
+        )
+        yield Fault(
+            codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
+        )
+
+
+def other_result(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
+    """Check that calls return the same kind of thing: both a coroutine, or both a generator.
+
+    Args:
+        change: the Replace.
+        facts: what the release says of its target.
+        ours: what the body says of its object.
+
+    Yields:
+        A fault if both are known, and differ.
+    """
+    is_known = facts.is_sure and ours.is_sure and facts.returned and ours.returned
+    if is_known and facts.returned != ours.returned:
+        message = (
+            f"{change.by} returns {ours.returned}, expected {facts.returned}, as upstream's "
+            f"{facts.qualname} does"
+        )
+        fix = f"{REWRITE}; unrelated=True allows another"
+        yield Fault(codes.KIND_CHANGED, message, fix, change.by)
+
+
+def _sure_signature(facts: Facts) -> Signature | None:
+    """Return how an object is called, if the source tells for certain."""
+    if facts.is_sure:
+        return facts.signature
+    return None
