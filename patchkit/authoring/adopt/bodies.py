@@ -91,23 +91,26 @@ class BodyText:
             if is_always_set:
                 return name, ""
             return name, name
-        # Else the statement binds a new name, such as `for_lib_f` in place of `up.lib.f`.
-        if placement.node not in self._value_names:
-            dotted_name = placement.dotted_names[0]
-            parts = dotted_name.split(".")
-            joined = "_".join(parts[-2:])
-            identifier = re.sub(r"\W+", "_", joined)
-            suffix = identifier.strip("_")
-            preferred_name = f"for_{suffix}"
-            own_name = self._free(preferred_name)
-            self._value_names[placement.node] = own_name
-            self._assign(placement, own_name)
-        own_name = self._value_names[placement.node]
+        new_name = self._new_name(placement)
         # A function or class of the module has the better name; the new one tells only `when`.
-        by = name if name in self._defined_once else own_name
+        by = name if name in self._defined_once else new_name
         if placement.is_plain:
             return by, ""
-        return by, own_name
+        return by, new_name
+
+    def _new_name(self, placement: Placement) -> str:
+        """Return the name that a statement binds in the body: `for_lib_f` instead of `up.lib.f`.
+
+        The statement is changed, but only once: several placements may be of one loop.
+        """
+        if placement.node not in self._value_names:
+            parts = placement.dotted_names[0].split(".")
+            joined = "_".join(parts[-2:])
+            identifier = re.sub(r"\W+", "_", joined).strip("_")
+            name = self._free(f"for_{identifier}")
+            self._value_names[placement.node] = name
+            self._assign(placement, name)
+        return self._value_names[placement.node]
 
     def _has_name(self, placement: Placement, name: str) -> bool:
         """Return whether the value of a placement already has a name that the row can refer to.
