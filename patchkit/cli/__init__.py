@@ -10,9 +10,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments after `patchkit`, or None for those of this process.
 
     Returns:
-        The exit code: 0 fine, 1 findings, 2 wrong use or broken input; other codes are those of the
-        command that `patchkit run` has started, or 130 if the user has interrupted.
+        The exit code: 0 fine, 1 findings, 2 wrong use or broken input, 130 interrupted by the user.
+        `patchkit run` and `patchkit probe` return that of the command that they run.
     """
-    from patchkit.cli.app import run  # noqa: PLC0415 - who imports the package needs no click
+    from patchkit.cli.app import run  # noqa: PLC0415 - click is imported only where it is needed
 
     return run(argv)

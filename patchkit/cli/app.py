@@ -1,4 +1,4 @@
-"""The group of commands, which turns each error into one line on stderr and an exit code."""
+"""The command `patchkit`: finds its subcommands, and turns errors into one line on stderr."""
 
 import ast
 import importlib
@@ -20,7 +20,7 @@ SECTIONS = {
     "Keep them reviewed": ("lock", "matrix"),
     "Run with them": ("run", "status", "bisect", "doctor", "bootstrap"),
 }
-"""In the order of the help; `patchkit.cli.commands.<name>` holds each, as `command`."""
+"""The commands, in the order of the help; each is `command` in `patchkit.cli.commands.<name>`."""
 
 COMMANDS = tuple(chain.from_iterable(SECTIONS.values()))
 
@@ -29,12 +29,14 @@ _INTERRUPTED = 130
 
 
 class _Commands(click.Group):
-    """Imports the module of a command when the command is used, and no other command's."""
+    """A click group that imports the module of a command only when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands; click calls this for shell completion."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command; None if there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}")
@@ -44,8 +46,13 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest commands with a similar name where there is no command of this name."""
+        """Find the command of a command line, or suggest similar names if there is none.
+
+        Raises:
+            UsageError: There is no command of this name.
+        """
         name = args[0]
+        # click itself handles options, and command lines that are completed.
         if (
             name not in COMMANDS
             and not name.startswith("-")
@@ -61,14 +68,17 @@ class _Commands(click.Group):
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """List the commands by section, each with the whole first sentence of its help."""
+        """Write the commands into the help, by section, each with the first sentence of its help.
+
+        click's own method would import every command, and cut the sentences off.
+        """
         for title, names in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, _summary(name)) for name in names])
 
 
 def _summary(name: str) -> str:
-    """Read the first sentence of a command's help without importing what the command needs."""
+    """Return the first sentence of a command's help, read from its source without an import."""
     source = files("patchkit.cli.commands").joinpath(f"{name}.py").read_bytes()
     help_text = ""
     for node in ast.parse(source).body:
@@ -104,7 +114,7 @@ def group(ctx: click.Context) -> None:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command; every error that a user can cause ends as one line on stderr.
+    """Run one command; print an error that a user can cause as one line on stderr.
 
     Args:
         argv: The arguments after `patchkit`, or None for those of this process.
@@ -123,7 +133,9 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    """Run one command, and return its exit code; see `run`."""
     try:
+        # As `obj`, the arguments are at hand for a page that shows the command line.
         code = group.main(arguments, "patchkit", standalone_mode=False, obj=arguments)
     except click.Abort:
         say("interrupted")
@@ -134,7 +146,7 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as error:
         say(_message_of_click(error))
         return _WRONG
-    except SystemExit as error:  # of shell completion
+    except SystemExit as error:  # from shell completion
         return int(bool(error.code))
     if isinstance(code, int):
         return code
@@ -142,7 +154,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _message(error: PatchkitError) -> str:
-    """Return the message of an error; with the project's file, if that names a missing pack."""
+    """Return the message of an error.
+
+    If the project's settings name a pack that cannot be imported, the message names their file.
+    """
     if isinstance(error, DeclarationError) and error.field == "import":
         project = Project.read()
         if error.pack in project.packs:
@@ -151,7 +166,7 @@ def _message(error: PatchkitError) -> str:
 
 
 def _message_of_click(error: click.ClickException) -> str:
-    """Return the message of an error, with the command whose help to read."""
+    """Return the message of a usage error, with the command whose help explains its options."""
     context = getattr(error, "ctx", None)
     command = "patchkit"
     if context:

@@ -1,4 +1,4 @@
-"""Tells `doctor` where an installation is not what it seems: versions, edited files, packs."""
+"""Checks for `doctor`: overridden versions, edited files, packs that are not installed."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -16,26 +16,26 @@ from patchkit.errors import UpstreamError, VersionError
 from patchkit.registry import GROUP
 
 _SECONDS = 1.0
-"""Within which installed files are compared; those that hold targets are compared in any case."""
-_NAMED = 5
-"""How many edited files are named."""
+"""The time for comparing installed files; files with targets are compared even after that."""
+_MOST_NAMED_FILES = 5
 
 
 def contradicted(version: FoundVersion) -> str:
-    """Say that another version is installed than a variable names.
+    """Return a warning if an environment variable names another version than is installed.
 
     Args:
-        version: The version that is believed.
+        version: The version that is used.
 
     Returns:
-        Words for a message; '' where nothing else is installed, or nobody can tell.
+        The end of a message; '' where no other version is known to be installed.
     """
     if version.source not in ("VLLM_VERSION", "PATCHKIT_VERSIONS"):
         return ""
     installed = Versions().find(version.name)
     if installed is None:
         return ""
-    with suppress(VersionError):  # such a version is why the variable is set
+    # An installed version that says nothing is what the variable is for: no contradiction.
+    with suppress(VersionError):
         if installed.counts_as != version.counts_as:
             return (
                 f"but {installed.version} is installed ({installed.source}); unset "
@@ -45,7 +45,7 @@ def contradicted(version: FoundVersion) -> str:
 
 
 def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:
-    """Compare the files of the distributions that rows change with what was installed.
+    """Look for edited files in the installed distributions that rows change.
 
     Args:
         rows: The rows.
@@ -63,7 +63,7 @@ def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:
 
 
 def _changed_packages(rows: Iterable[Row]) -> list[str]:
-    """Return the packages that rows change something in, each once."""
+    """Return the packages whose modules rows change, each once."""
     packages: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
@@ -73,6 +73,13 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
 
 
 def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
+    """Compare the files of a distribution with its RECORD, and return the line about them.
+
+    Args:
+        name: The name of the distribution.
+        rows: The rows; the files of their targets are compared first.
+        deadline: When to stop comparing others, on the clock of `time.monotonic`.
+    """
     from patchkit.authoring.adopt.installation import EditedInstallation  # noqa: PLC0415 - for doctor alone
 
     try:
@@ -82,12 +89,12 @@ def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
         return HealthLine("files", "note", name, message)
     files = count(comparison.compared, "file")
     if comparison.edited:
-        named = ", ".join(comparison.edited[:_NAMED])
-        further = len(comparison.edited) - _NAMED
-        if further > 0:
-            named += f" and {further} more"
+        names = ", ".join(comparison.edited[:_MOST_NAMED_FILES])
+        unnamed_count = len(comparison.edited) - _MOST_NAMED_FILES
+        if unnamed_count > 0:
+            names += f" and {unnamed_count} more"
         message = (
-            f"edited since they were installed: {named}; 'patchkit adopt --installed {name} --into "
+            f"edited since they were installed: {names}; 'patchkit adopt --installed {name} --into "
             "PACK' makes rows of that"
         )
         return HealthLine("files", "warn", name, message)
@@ -98,7 +105,7 @@ def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
 
 
 def _files_of(rows: Iterable[Row]) -> list[str]:
-    """Name the files that the targets of rows may be in."""
+    """Return the paths of files that the targets of rows may be in, module or package."""
     files: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
@@ -109,36 +116,33 @@ def _files_of(rows: Iterable[Row]) -> list[str]:
 
 
 def ways_of_pack(pack: str) -> str:
-    """Say which ways in read a pack that is not installed, and what makes all of them read it.
+    """Describe which ways in read a pack that is not installed, and how to make all of them do so.
 
     Args:
-        pack: The module of the pack, which the project names.
+        pack: The module of the pack, which the project's settings name.
 
     Returns:
-        The words for a message.
+        The end of a message.
     """
     if pack in entry_points_of(Project.read(), GROUP):
-        mend = "'pip install -e .' installs it"
+        fix = "'pip install -e .' installs it"
     else:
         name = pack.partition(".")[0]
-        mend = (
+        fix = (
             f'install it with the entry point {name} = "{pack}" in the group {GROUP}, or set '
             f"PATCHKIT_PATCHES={pack}"
         )
     return (
         "not installed: only 'patchkit run' here and these commands read it, 'import "
-        f"patchkit.auto', the vLLM plugin and the bootstrap do not; {mend}"
+        f"patchkit.auto', the vLLM plugin and the bootstrap do not; {fix}"
     )
 
 
 def unread_pack(pack: str) -> HealthLine:
-    """Tell of a package of this folder that holds PATCHES, and that nothing names.
+    """Return the warning about a pack in this folder that no setting or option names.
 
     Args:
-        pack: Its module.
-
-    Returns:
-        The line.
+        pack: The module of the pack.
     """
     message = (
         "holds PATCHES, and nothing reads it: it is not installed, nor in packs of "

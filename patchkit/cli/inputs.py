@@ -1,4 +1,4 @@
-"""The rows and the releases that a command line names, opened for the commands that read them."""
+"""Opens the rows and the releases that a command line names."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -22,6 +22,7 @@ from patchkit.settings import Settings
 
 
 def _open_library(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:
+    """Open the library of releases, as the value of `--offline`; the context closes it."""
     return ctx.with_resource(Library(offline=offline, notice=say))
 
 
@@ -32,23 +33,23 @@ library_option = click.option(
     callback=_open_library,
     help=options.OFFLINE_HELP,
 )
-"""For every command that reads releases: it gets the library that they come from."""
+"""The option `--offline`, for every command that reads releases; it passes a `Library`."""
 
 
 def rows_of(
     packs: Collection[str], names: Collection[str]
 ) -> tuple[Sequence[Row], Sequence[Finding]]:
-    """Read the rows that are named, else those of the named packs, else all.
+    """Read the rows with the given names, else those of the given packs, else all.
 
     Args:
-        packs: The packs of the command line.
-        names: The patches of the command line.
+        packs: The packs of the command line; may be empty.
+        names: The names of patches on the command line; may be empty.
 
     Returns:
         The rows, and the findings about their declarations.
 
     Raises:
-        UsageError: There is no such row, and no finding says why.
+        UsageError: There are no such rows, and no findings that say why.
     """
     rows, findings = read_packs(Settings.read(), packs)
     chosen = [
@@ -65,21 +66,18 @@ def rows_of(
 
 
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
-    """Read the rows that the user maintains: those that are named.
+    """Return the rows that a command about the user's own patches is for.
 
-    Where none is named, they are those whose pack was not put where it is by an installer;
-    patchkit's own count only if they lie below this directory. Where that leaves none, they are all
-    rows, without patchkit's own unless their pack is named.
+    These are the rows with the given names. Without names, they are the rows of packs whose source
+    the user has, and not an installed copy. If there are none of these, they are all rows but those
+    of patchkit's own packs, which count only if they are given.
 
     Args:
-        packs: The packs of the command line.
-        names: The patches of the command line.
-
-    Returns:
-        The rows.
+        packs: The packs of the command line; may be empty.
+        names: The names of patches on the command line; may be empty.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There are none.
     """
     rows, _ = rows_of(packs, names)
     maintained = [row for row in rows if names or _is_maintained_here(row.pack)]
@@ -94,9 +92,12 @@ def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
 
 
 def _is_maintained_here(pack: str) -> bool:
-    """Whether no installer has placed a pack; one of patchkit's own lies below this directory."""
+    """Return whether a pack is a source that the user edits, and not an installed copy.
+
+    patchkit's own packs are that only in a checkout of patchkit, below the working directory.
+    """
     home = Locks.home(pack)
-    if home is None:
+    if home is None:  # in a folder of an installer
         return False
     return not is_own_pack(pack) or Path().resolve() in home.resolve().parents
 
@@ -108,19 +109,20 @@ def open_packages(
     *,
     brief: bool = False,
 ) -> list[CheckedRelease]:
-    """Open the releases that a command line names, and say which packages are not installed.
+    """Open the releases that a command line names; with no option, the installed ones.
 
     Args:
-        release_options: Which releases to open.
-        packages: Import packages; releases of them are opened where they are installed.
-        library: Where releases on the index come from.
-        brief: Whether sources of releases on the index stay unread, which saves most of the time.
+        release_options: The options that name releases.
+        packages: The import packages whose installed releases are opened.
+        library: The library, for releases on the index.
+        brief: Whether to read no sources of releases on the index yet, which saves most of the
+            time.
 
     Returns:
         The releases, at least one.
 
     Raises:
-        PatchkitError: There are none, or one of them does not say which it is.
+        PatchkitError: There are none, or the version of one cannot be determined.
     """
     versions = Versions.of(Settings.read())
     if release_options.releases:
@@ -138,6 +140,11 @@ def open_packages(
 def _open_installed(
     packages: Sequence[str], versions: Versions
 ) -> list[CheckedRelease]:
+    """Open the installed releases of packages, and say which packages are not installed.
+
+    Raises:
+        UpstreamError: None of them is installed.
+    """
     releases, missing = installed(packages, versions)
     if not releases:
         raise UpstreamError(

@@ -1,14 +1,14 @@
-"""Where a module's source lies, found without importing the module or its parents."""
+"""Finds the file of a module without importing the module or its parent packages."""
 
 import importlib.util
 from importlib.machinery import ModuleSpec, PathFinder
 
 
 def find_module(name: str) -> ModuleSpec | None:
-    """Find a module without importing its parents, as `importlib.util.find_spec` would.
+    """Find a module without importing its parent packages.
 
-    Each part is looked up as if it were at the top: asking a namespace package for its path would
-    import its parent.
+    `importlib.util.find_spec("a.b")` would import `a`. Instead, `a` is found first, and then `b` in
+    the folders of `a`.
 
     Args:
         name: The dotted name of the module.
@@ -19,15 +19,15 @@ def find_module(name: str) -> ModuleSpec | None:
     top, *parts = name.split(".")
     try:
         spec = importlib.util.find_spec(top)
-    # A module that put itself there by hand has no spec.
     except (
         ValueError,
         ImportError,
-    ):
+    ):  # ValueError: a module in `sys.modules` without a spec
         return None
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:
             return None
+        # As if it were a top-level module: with its full name, the finder imports the parent.
         spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
     return spec
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the functions that evaluate them."""
+"""Defines the options that several commands share, and evaluates their values."""
 
 import functools
 import sys
@@ -40,13 +40,13 @@ _RELEASE_OPTIONS = (
 
 
 class ReleaseOptions(NamedTuple):
-    """The releases that a command line names; with no option, those that are installed.
+    """The options that name the releases to look at; without any, the installed ones.
 
     Args:
-        releases: Requirements that releases on the index have to meet, such as `vllm>=0.30`.
+        releases: Requirements for releases on the index, such as `vllm>=0.30`.
         path: The folder of a source tree.
         wheel: The file of a wheel, or of a source distribution.
-        here: Whether `--here` asks for what is installed.
+        here: Whether `--here` names the installed releases, despite the project's settings.
     """
 
     releases: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class ReleaseOptions(NamedTuple):
     here: bool = False
 
     def check(self) -> None:
-        """Refuse options that exclude each other.
+        """Raise an error if more than one of the options is set.
 
         Raises:
             UsageError: More than one of them is set.
@@ -79,13 +79,13 @@ class ReleaseOptions(NamedTuple):
 
 
 def release_options(command: Command) -> Command:
-    """Add the options that say which releases to look at.
+    """Add the options of `ReleaseOptions` to a command, as a decorator.
 
     Args:
-        command: A function with a parameter `release_options`, which gets a `ReleaseOptions`.
+        command: A function with a parameter `release_options`, for a `ReleaseOptions`.
 
     Returns:
-        The function that click calls with an argument for each option.
+        The function for click, which has a parameter for each option instead.
     """
 
     @functools.wraps(command)
@@ -95,6 +95,7 @@ def release_options(command: Command) -> Command:
         return command(release_options=chosen, **arguments)
 
     decorated: Command = with_release_options
+    # click's help lists options in the order of decorators, of which the last is applied first.
     for option in reversed(_RELEASE_OPTIONS):
         decorated = option(decorated)
     return decorated
@@ -103,7 +104,10 @@ def release_options(command: Command) -> Command:
 def _with_packs_of_this_project(
     _: click.Context, __: click.Parameter, named: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the packs of the command line, else the project's, once Python can import them."""
+    """Return the packs of the command line, or else the project's.
+
+    Their folders are added to `sys.path` before, so that the packs can be imported.
+    """
     project = Project.read()
     packs = named or project.packs
     packs_to_import = [*packs, *Settings.read().packs]
@@ -120,11 +124,11 @@ patches_option = click.option(
     help="A pack to add to the installed ones; default: those of pyproject.toml; repeatable.",
     callback=_with_packs_of_this_project,
 )
-"""For every command that reads rows."""
+"""The option `--patches`, for every command that reads rows."""
 
 
 def make_format_option(*formats: str, help_text: str) -> Callable[[Command], Command]:
-    """Make the option `--format`, whose default is a table.
+    """Make the option `--format`, whose default is `table`.
 
     Args:
         formats: The formats to choose from, besides `table`.
@@ -146,7 +150,7 @@ def make_format_option(*formats: str, help_text: str) -> Callable[[Command], Com
 format_option = make_format_option(
     "json", help_text="Output for people or for programs."
 )
-"""For every command that prints data."""
+"""The option `--format`, for every command that prints data."""
 
 OFFLINE_HELP = "Use only the cache of what was read before."
 offline_option = click.option("--offline", is_flag=True, help=OFFLINE_HELP)
@@ -157,15 +161,15 @@ def complete_names(
     param: click.Parameter,  # noqa: ARG001 - click's signature
     incomplete: str,
 ) -> list[str]:
-    """Complete the name of a patch, for the shell.
+    """Return the names of patches that begin with what the user has typed, for the shell.
 
     Args:
-        ctx: The context of the command, with the packs that were named so far.
+        ctx: The context of the command, with the values of the options so far.
         param: The argument to complete.
-        incomplete: What the user has typed of the name.
+        incomplete: The beginning of the name.
 
     Returns:
-        The names that begin so; none if a pack cannot be read.
+        The names; none if a pack cannot be read.
     """
     try:
         rows = Registry.collect(Settings.read(), ctx.params.get("packs") or ())
@@ -175,17 +179,17 @@ def complete_names(
 
 
 def choose(rows: Registry, names: Collection[str]) -> list[Row]:
-    """Return the rows that a command line names, or all where it names none.
+    """Return the rows with the given names, or all rows if no names are given.
 
     Args:
         rows: The rows to choose from.
-        names: Names of patches.
+        names: The names of patches.
 
     Returns:
         The rows, in the order of the registry.
 
     Raises:
-        UsageError: There is no patch of a name.
+        UsageError: No patch has one of the names.
     """
     for name in names:
         if name not in rows:
@@ -194,7 +198,7 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
 
 
 def _hint_for(name: str, rows: Registry) -> str:
-    """Say where the patch of a name is, which names are like it, or which command lists all."""
+    """Return a hint about an unknown name: the pack that has it, similar names, or `list --all`."""
     for pack in OPTIONAL_PACKS:
         if name in [row.name for row in read_pack(pack)]:
             return f" here: it is in {pack}, which --patches {pack} adds"
@@ -222,28 +226,25 @@ def parse_target(text: str) -> Target:
 
 
 def lock_named(file: str | None) -> str | None:
-    """Return the lock of the command line, else of `PATCHKIT_LOCK`, else of the project.
+    """Return the lock file that the command line, `PATCHKIT_LOCK` or the project names.
 
     Args:
-        file: The value of `--lock`.
+        file: The value of `--lock`, which has precedence.
 
     Returns:
-        The file, or None where none of them names any.
+        The file, which need not exist; None if none is named.
     """
     return file or Settings.read().lock or Project.read().lock
 
 
 def locks_of(file: str | None) -> Locks:
-    """Open the lock that is named, else the one in this directory and those of packs.
+    """Return the locks: the file that is named, or else those of the packs and of this directory.
 
     Args:
-        file: The value of `--lock`.
-
-    Returns:
-        The locks.
+        file: The value of `--lock`; see `lock_named`.
 
     Raises:
-        UsageError: There is no file of that name.
+        UsageError: A file is named that does not exist.
     """
     name = lock_named(file)
     if name and not Path(name).exists():
@@ -256,14 +257,11 @@ def locks_of(file: str | None) -> Locks:
 
 
 def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
-    """Return what selects rows, as in a process that patchkit arms.
+    """Return the selection that tells which rows apply here, as in a process with patches.
 
     Args:
         settings: The settings of this process.
         vllm: The version of vLLM to assume, or None for the installed one.
-
-    Returns:
-        The selection.
     """
     versions = Versions.of(settings)
     if vllm is not None:
@@ -274,17 +272,14 @@ def selection_of(settings: Settings, vllm: str | None = None) -> Selection:
 def rows_and_selection(
     packs: Iterable[str], vllm: str | None
 ) -> tuple[Registry, Selection]:
-    """Read the rows of this process, and what selects from them.
+    """Return the rows of all packs, and the selection that tells which of them apply here.
 
     Args:
         packs: Packs to add to the installed ones.
         vllm: The version of vLLM to assume, or None for the installed one.
 
-    Returns:
-        The rows, and the selection.
-
     Raises:
-        PatchkitError: A pack or a setting is invalid, or a setting names a patch that is not there.
+        PatchkitError: A pack or a setting is invalid, or a setting names an unknown patch.
     """
     settings = Settings.read()
     selection = selection_of(settings, vllm)
@@ -296,14 +291,13 @@ def rows_and_selection(
 def reason(
     find_reason: Callable[[RowOrRequirement], str | None], examined: RowOrRequirement
 ) -> str | None:
-    """Return why a row or a requirement does not hold here.
+    """Return why a row does not apply here, or a requirement is not met; None if it does or is.
+
+    A version that cannot be determined is a reason, too, and not an error.
 
     Args:
-        find_reason: Returns the reason, or None where it holds.
+        find_reason: Returns the reason, or raises VersionError.
         examined: The row, or the requirement.
-
-    Returns:
-        The reason, which may be that a version cannot be determined; None where it holds.
     """
     try:
         return find_reason(examined)
@@ -331,14 +325,16 @@ def required_distributions(rows: Iterable[Row]) -> list[str]:
 def without_process(
     registry: Registry, selection: Selection
 ) -> Iterator[tuple[str, str]]:
-    """Find the selected patches that no process takes with the variables that are set here.
+    """Find patches that apply here, but have no process with the present environment variables.
+
+    An engine's variable may keep it from starting the processes of a role, such as workers.
 
     Args:
         registry: The rows, and the table of processes.
-        selection: What selects rows.
+        selection: Tells which rows apply here.
 
     Yields:
-        The name of a patch, and why it has no process.
+        The name of a patch, and why no process is for it.
     """
     selected = [
         row for row in registry if reason(selection.reason_to_skip, row) is None

@@ -1,4 +1,4 @@
-"""Print what a command has to say, also to a closed pipe, a full disk or a narrow encoding."""
+"""Prints the output of commands, even to a closed pipe, a full disk or a limited encoding."""
 
 import contextlib
 import io
@@ -13,10 +13,10 @@ from patchkit.analysis.upstream.reading.parallel import Progress
 
 
 def say(text: str) -> None:
-    """Print one line on stderr; where that cannot be written, the exit code has to do.
+    """Print one line on stderr, or nothing if stderr cannot be written.
 
     Args:
-        text: The message, whose line breaks become spaces.
+        text: The message; its line breaks become spaces.
     """
     line = text.replace("\n", " ")
     with contextlib.suppress(OSError):
@@ -24,10 +24,10 @@ def say(text: str) -> None:
 
 
 class Output(io.FileIO):
-    """A file that accepts all data, also once it cannot be written any more."""
+    """A file that accepts all data, and discards it once it can no longer be written."""
 
     fault: str | None = None
-    """Why data could not be written; None also where the reader has closed its pipe."""
+    """Why data could not be written; None also where the reader of a pipe has closed it."""
     _is_lost = False
 
     def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
@@ -37,13 +37,14 @@ class Output(io.FileIO):
             data: The bytes to write.
 
         Returns:
-            How many bytes were taken: all of them where they are discarded.
+            The number of bytes that were written or discarded.
         """
         if not self._is_lost:
             try:
                 return super().write(data)
-            # Who reads has seen enough, and the answer is the same.
-            except BrokenPipeError:
+            except (
+                BrokenPipeError
+            ):  # no error: the reader has seen enough, as with `| head`
                 self._is_lost = True
             except OSError as error:
                 self._is_lost = True
@@ -53,34 +54,38 @@ class Output(io.FileIO):
 
 @contextlib.contextmanager
 def own_stdout() -> Iterator[Output | None]:
-    """Replace `sys.stdout` by one that accepts everything, while a command runs.
+    """Replace `sys.stdout` by a stream that accepts everything, while a command runs.
 
     Yields:
-        The file below it; None if stdout is none of the system's files, and is left as it is.
+        The file of the new stream, with the fault of a failed write; None if stdout has no file
+        descriptor, as in tests, and is kept.
     """
-    former = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    original = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        file = Output(former.fileno(), "wb", closefd=False)
-    except OSError:  # a test's
+        file = Output(original.fileno(), "wb", closefd=False)
+    except OSError:
         yield None
         return
     raw: io.RawIOBase = file
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(raw),
-        encoding=former.encoding,
-        errors="backslashreplace",  # an encoding may lack a letter
-        line_buffering=former.isatty(),
+        encoding=original.encoding,
+        errors="backslashreplace",  # for letters that the encoding lacks
+        line_buffering=original.isatty(),
     )
     try:
         yield file
     finally:
         sys.stdout.flush()
-        sys.stdout = former
+        sys.stdout = original
         _flush_stderr()
 
 
 def _flush_stderr() -> None:
-    """Flush stderr; what it does not take would make Python fail at its end."""
+    """Flush stderr, and replace it by the null device if that fails.
+
+    Else Python would try again as it exits, and end with an error of its own.
+    """
     if not sys.stderr:
         return
     try:
@@ -91,10 +96,10 @@ def _flush_stderr() -> None:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Show on a terminal's stderr how many releases have been read.
+    """Show on stderr how many releases have been read, if it is a terminal.
 
     Yields:
-        What is to be called as releases are read; None if stderr is no terminal.
+        A function to call after each release; None if stderr is no terminal.
     """
     if not sys.stderr or not sys.stderr.isatty():
         yield None

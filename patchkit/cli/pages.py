@@ -1,4 +1,4 @@
-"""Write the report of `check` or `fit` in the format, and to the file, of the command line."""
+"""Writes the report of `check` or `fit` in the format, and to the file, of the command line."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -27,7 +27,15 @@ _FORMATS = ("json", "concise", "github", "markdown", "html", "sarif")
 def _selectors(
     _: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Split what an option lists, and refuse what is no code and no prefix of one."""
+    """Return the codes and prefixes that an option lists, as in `--select PK1,PK503`.
+
+    Args:
+        parameter: The option, for errors.
+        values: Its values, each a list with commas.
+
+    Raises:
+        UsageError: One of them is no code, and no prefix of one.
+    """
     selectors: list[str] = []
     for value in values:
         selectors += [part.strip().upper() for part in value.split(",")]
@@ -64,14 +72,14 @@ form_option = make_format_option(
 
 
 def check_output(form: str, output: str | None) -> None:
-    """Refuse to write a table, which is laid out for a terminal, to a file.
+    """Refuse to write a table to a file: it is laid out for a terminal.
 
     Args:
         form: The value of `--format`.
         output: The value of `--output`.
 
     Raises:
-        UsageError: A table is to go to a file.
+        UsageError: There is an output file, and the format is a table.
     """
     if form == "table" and output is not None:
         *formats, last = _FORMATS
@@ -94,7 +102,7 @@ def write_report(
         form: The value of `--format`.
         output: The file to write to, or None to print.
         as_json: Makes the JSON of the report.
-        diffs: What changed upstream, which only HTML shows.
+        diffs: The differences of targets since their review, which only HTML shows.
 
     Raises:
         UsageError: The file cannot be written.
@@ -116,6 +124,11 @@ def write_report(
 
 
 def _write(file: Path, text: str) -> None:
+    """Write a text to a file.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -127,6 +140,7 @@ def _write(file: Path, text: str) -> None:
 def _text(
     report: Report, form: str, as_json: Callable[[], str], diffs: Sequence[Difference]
 ) -> str:
+    """Return a report in a format for files and programs; see `write_report`."""
     if form == "json":
         return as_json()
     if form == "concise":
@@ -141,7 +155,7 @@ def _text(
 
 
 def _origin() -> list[str]:
-    """Say which patchkit has made a page, when, and with which command line."""
+    """Return the lines that say which patchkit made a page, when, and with which command line."""
     moment = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    arguments = click.get_current_context().find_object(list) or []
+    arguments = click.get_current_context().find_object(list) or []  # set in `app`
     return [f"patchkit {__version__}, {moment}", shlex.join(["patchkit", *arguments])]

@@ -1,4 +1,4 @@
-"""Set options of this process that only Linux has."""
+"""Sets options of this process that only Linux has."""
 
 import ctypes
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Send requests to a server that a command starts, once it is ready, and end it then."""
+"""Sends requests to a server that `patchkit probe` starts, and then ends the server."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from patchkit.cli.report.words import count
 _PROMPT = "Hello"
 _MAX_TOKENS = 8
 _POLL_SECONDS = 0.2
-"""Between two questions whether the server is ready; its end is noticed at once."""
+"""How long to wait before asking again whether the server is ready."""
 _ANSWER_SECONDS = 600.0
 _FIRST_ERROR = 400
 _PATHS = {
@@ -27,21 +27,22 @@ _PATHS = {
     "prompt": "/v1/completions",
     "input": "/v1/embeddings",
 }
-"""Where a request goes, by a key that its body has."""
-_ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - what a server listens on, not we
+"""The path of a request, by a key of its body."""
+_ALL_INTERFACES = ("0.0.0.0", "::", "")  # noqa: S104 - the user's server listens there
 
 Body = dict[str, Any]
 """The JSON body of a request."""
 
 
 def read_requests(text: str) -> list[Body]:
-    """Read what `--requests` names.
+    """Return the requests that `--requests N|FILE` asks for.
 
     Args:
-        text: How many requests to make up, or a file with one JSON body a line.
+        text: The value of the option: a number of small requests to make up, or a file with one
+            JSON body a line.
 
     Returns:
-        The bodies of the requests; those without a model get the server's.
+        The bodies of the requests; the model is added when they are sent.
 
     Raises:
         UsageError: There is no such file, or a line of it is no body.
@@ -69,6 +70,15 @@ def read_requests(text: str) -> list[Body]:
 
 
 def _read_body(place: str, line: str) -> Body:
+    """Parse one line of a file of requests.
+
+    Args:
+        place: The file and the number of the line, for errors.
+        line: The line.
+
+    Raises:
+        UsageError: It is no JSON object, or nothing in it tells which path it is for.
+    """
     try:
         body = json.loads(line)
     except ValueError as error:
@@ -82,23 +92,23 @@ def _read_body(place: str, line: str) -> Body:
 
 
 class ServerRequests:
-    """The requests to one server, sent by a thread while the command runs.
+    """Sends requests to a server in a thread, while the command that starts the server runs.
 
     Args:
-        argv: The command that starts the server, whose options say where it listens.
-        bodies: The requests.
+        argv: The command, whose `--host` and `--port` say where the server listens.
+        bodies: The bodies of the requests.
     """
 
     def __init__(self, argv: Sequence[str], bodies: Sequence[Body]) -> None:
         host = _option(argv, "--host") or ""
-        if host in _ANYWHERE:
+        if host in _ALL_INTERFACES:
             host = "127.0.0.1"
-        if ":" in host:
+        if ":" in host:  # an IPv6 address
             host = f"[{host}]"
         port = _option(argv, "--port") or "8000"
         self.url = f"http://{host}:{port}"
         self.faults: list[str] = []
-        """What went wrong, in words."""
+        """What went wrong, for the user."""
         self.has_ended_server = False
         key = _option(argv, "--api-key") or os.environ.get("VLLM_API_KEY")
         self._headers = {}
@@ -110,7 +120,7 @@ class ServerRequests:
         self._thread: threading.Thread | None = None
 
     def begin(self, pid: int) -> None:
-        """Send the requests once the server is ready, then end it by SIGINT.
+        """Start the thread that sends the requests once the server is ready, and then ends it.
 
         Args:
             pid: The process of the command.
@@ -120,7 +130,7 @@ class ServerRequests:
         thread.start()
 
     def finish(self) -> None:
-        """Send nothing more, as the command has ended."""
+        """Stop the thread, after the command has ended."""
         self._command_has_ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -128,6 +138,7 @@ class ServerRequests:
             self.faults.append("the command ended before all requests were answered")
 
     def _serve(self, pid: int) -> None:
+        """Send the requests, and end the server by SIGINT; this runs in the thread."""
         if not self._await_ready():
             return
         say(f"{self.url} is ready: sending {count(len(self._bodies), 'request')}")
@@ -142,7 +153,7 @@ class ServerRequests:
             os.kill(pid, signal.SIGINT)
 
     def _await_ready(self) -> bool:
-        """Wait until the server answers; False where the command ends before."""
+        """Wait until the server answers; return False if the command ends before that."""
         while not self._command_has_ended.wait(_POLL_SECONDS):
             with suppress(HTTPError):
                 reply = self._http.request("GET", f"{self.url}/health", timeout=5.0)
@@ -151,18 +162,26 @@ class ServerRequests:
         return False
 
     def _send_all(self) -> None:
-        models = self._ask("GET", "/v1/models")
+        """Send the requests one after another, for the server's model where none is named.
+
+        Raises:
+            HTTPError: The server does not answer.
+            ValueError: It does not answer with JSON, when asked for its models.
+            LookupError: It has no model.
+        """
+        models = self._request("GET", "/v1/models")
         model = json.loads(models.data)["data"][0]["id"]
         for body in self._bodies:
             path = next(path for key, path in _PATHS.items() if key in body)
-            reply = self._ask("POST", path, {"model": model, **body})
+            reply = self._request("POST", path, {"model": model, **body})
             if reply.status >= _FIRST_ERROR:
                 text = reply.data.decode(errors="replace")
                 self.faults.append(f"{path} answered {reply.status}: {text[:200]}")
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: Body | None = None
     ) -> urllib3.BaseHTTPResponse:
+        """Send one request, and return the server's answer, whatever its status."""
         return self._http.request(
             method,
             f"{self.url}{path}",
@@ -173,7 +192,10 @@ class ServerRequests:
 
 
 def _option(argv: Sequence[str], name: str) -> str | None:
-    """Return the value of an option of a command line, the last one; None if it is not there."""
+    """Return the value of an option of a command line; None if the option is not there.
+
+    If it is there more than once, the last value counts, as for the command itself.
+    """
     value = None
     for argument, following in zip(argv, [*argv[1:], None], strict=True):
         if argument == name:

@@ -1,4 +1,4 @@
-"""Run a command to see how it ends, and leave nothing of it running: for `patchkit bisect`."""
+"""Runs a command for `patchkit bisect`, and ends every process that it leaves running."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from patchkit.cli.process_options import set_process_option
 from patchkit.errors import BisectionError
 
 TIMED_OUT = 124
-"""The exit code that stands for a command that ran too long, as with coreutils' `timeout`."""
+"""The exit code of a command that took too long, as of coreutils' `timeout`."""
 
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 
@@ -20,10 +20,9 @@ _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 def run_alone(
     command: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
 ) -> tuple[int, float]:
-    """Run a command, and end every process that it has started.
+    """Run a command, and end every process that it has started, even in other sessions.
 
-    Its processes are ended in whatever session they are; on a system without /proc, only those of
-    its process group.
+    On a system without /proc, only the processes of its process group are ended.
 
     Args:
         command: The program and its arguments.
@@ -32,7 +31,8 @@ def run_alone(
         timeout: The seconds after which it is ended, or None for no limit.
 
     Returns:
-        Its exit code, or the negative number of the signal that ended it; and the seconds it took.
+        Its exit code, or the negative number of the signal that ended it; and its duration in
+        seconds.
 
     Raises:
         BisectionError: It cannot be run.
@@ -54,7 +54,7 @@ def run_alone(
 def _run(
     command: Sequence[str], environ: Mapping[str, str], log: Path, timeout: float | None
 ) -> int:
-    """Run a command, and end its process group."""
+    """Run a command in a process group of its own, end that group, and return the exit code."""
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - the user's own command
             command,
@@ -69,24 +69,26 @@ def _run(
     except subprocess.TimeoutExpired:
         return TIMED_OUT
     finally:
-        with suppress(OSError):  # all have ended
+        with suppress(OSError):  # no process of the group is left
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_children_except(children_before: set[int]) -> None:
-    """End this process's children, until none is new.
+    """End the children of this process that it has not had before.
 
-    The children of each that ends become children of this process.
+    The children of each process that ends become children of this process, and are ended next.
     """
-    while new_children := _children() - children_before:
+    new_children = _children() - children_before
+    while new_children:
         for pid in new_children:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+        new_children = _children() - children_before
 
 
 def _children() -> set[int]:
-    """List the children of this process, as /proc says."""
+    """Return the children of this process, by /proc."""
     children = set()
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -96,6 +98,6 @@ def _children() -> set[int]:
 
 
 def _parent_in(stat: str) -> int:
-    """Read the parent's number, the second field after the name, which is in parentheses."""
+    """Return the parent's pid in the text of `/proc/PID/stat`: `7 (name) S PARENT …`."""
     fields = stat.rpartition(")")[2].split()
     return int(fields[1])

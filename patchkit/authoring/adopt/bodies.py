@@ -1,4 +1,8 @@
-"""Writes a module of a pile as a body: its own text, without the code that sets attributes."""
+"""Writes a module of a pile as a body: its own text, without the code that patches upstream.
+
+A pile is a package that patches upstream as it is imported. In a body, its statement
+`lib.f = make_f()` becomes `for_lib_f = make_f()`, and the row has `by="for_lib_f"`.
+"""
 
 import ast
 import re
@@ -31,7 +35,7 @@ _VERIFY = '''def {name}():
 
 
 class BodyText:
-    """The text of a pile's module, changed a piece at a time.
+    """The text of a body, made of a pile's module by one change after another.
 
     Args:
         reader: The reader of the module.
@@ -55,7 +59,7 @@ class BodyText:
         self._defined_once = definitions & self._bound_once
 
     def _names_bound_once(self) -> set[str]:
-        """List the names of the module that stand for one thing from their definition on."""
+        """Return the names of the module that are bound once, and never rebound or deleted."""
         counts: Counter[str] = Counter()
         for statement in self._tree.body:
             counts.update(bound(statement))
@@ -67,66 +71,78 @@ class BodyText:
         return names.difference(rebound)
 
     def by(self, placement: Placement) -> tuple[str, str]:
-        """Change the text so that it sets a name of the body in place of attributes.
+        """Change the text so that a statement binds a name of the body instead of attributes.
 
         Args:
-            placement: What sets the attributes.
+            placement: The statement that sets attributes.
 
         Returns:
-            The name, and the name that is set only if the attributes shall be, '' where they
-            shall be in any case.
+            The name for `by`, and the name that tells, by being bound, whether the statement has
+            run; '' for the latter where the statement always runs.
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
+            # The row refers to that name: the statement goes.
             if placement.text.startswith("{}"):
-                self._cut(placement.statement, "")
+                self._cut(placement.statement)
             else:
                 self._cut(placement.node, placement.text)
             is_always_set = placement.is_plain or placement.text
             if is_always_set:
                 return name, ""
             return name, name
-        if placement.node not in self._value_names:
-            dotted_name = placement.dotted_names[0]
-            parts = dotted_name.split(".")
-            joined = "_".join(parts[-2:])
-            identifier = re.sub(r"\W+", "_", joined)
-            suffix = identifier.strip("_")
-            preferred_name = f"for_{suffix}"
-            own_name = self._free(preferred_name)
-            self._value_names[placement.node] = own_name
-            self._assign(placement, own_name)
-        own_name = self._value_names[placement.node]
-        by = own_name
-        if name in self._defined_once:
-            by = name
+        new_name = self._new_name(placement)
+        # A function or class of the module has the better name; the new one tells only `when`.
+        by = name if name in self._defined_once else new_name
         if placement.is_plain:
             return by, ""
-        return by, own_name
+        return by, new_name
+
+    def _new_name(self, placement: Placement) -> str:
+        """Return the name that a statement binds in the body: `for_lib_f` instead of `up.lib.f`.
+
+        The statement is changed, but only once: several placements may be of one loop.
+        """
+        if placement.node not in self._value_names:
+            parts = placement.dotted_names[0].split(".")
+            joined = "_".join(parts[-2:])
+            identifier = re.sub(r"\W+", "_", joined).strip("_")
+            name = self._free(f"for_{identifier}")
+            self._value_names[placement.node] = name
+            self._assign(placement, name)
+        return self._value_names[placement.node]
 
     def _has_name(self, placement: Placement, name: str) -> bool:
-        """Return whether the value of a placement has a name whether or not the code runs."""
+        """Return whether the value of a placement already has a name that the row can refer to.
+
+        Args:
+            placement: The placement.
+            name: Its value, as a dotted name; '' where it is none.
+        """
         top = name.partition(".")[0]
         if top not in self._bound_once:
             return False
+        # The name stays bound only where nothing that may not run is replaced by its assignment.
         is_kept_in_module = placement.is_plain or not placement.text
         is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
             return False
+        # Other targets of the statement have to stay.
         targets = getattr(placement.statement, "targets", ())
         sets_nothing_else = len(targets) < 2
         return sets_nothing_else or placement.node is placement.statement
 
     def _assign(self, placement: Placement, name: str) -> None:
-        """Have the code keep the value under a name of the module."""
-        declaration = ""
+        """Replace the statement of a placement by an assignment to a name of the body."""
+        declaration = ""  # in a function, the name has to be a global one
         if placement.function:
             declaration = f"global {name}; "
         if placement.text:
             text = placement.text.replace("{}", name, 1)
             self._cut(placement.node, declaration + text)
             return
-        self._cut(placement.node, "")  # a decorator
+        # A decorator is deleted, and the name is assigned below the definition.
+        self._cut(placement.node)
         statement = placement.statement
         _, end = span(self._source, statement)
         column = getattr(statement, "col_offset", 0)
@@ -138,14 +154,14 @@ class BodyText:
         self._changes[addition] = None
 
     def when(self, placement: Placement, name: str) -> str | None:
-        """Write the function that tells whether the module has set a name.
+        """Write a function for `when` that tells whether the body has bound a name.
 
         Args:
-            placement: What sets it.
-            name: The name.
+            placement: The placement that binds it.
+            name: The name; '' where the placement always runs.
 
         Returns:
-            The name of the function; None where the name is none of the module's own.
+            The name of the function; None where none is needed.
         """
         if not name.isidentifier():
             return None
@@ -157,14 +173,14 @@ class BodyText:
         return function_name
 
     def asked(self, kind: str, node: ast.expr | None) -> str | None:
-        """Write the function that asks a `condition` or a `verify` of the pile's.
+        """Write a function for `when` or `verify` that calls a condition or a check of the pile.
 
         Args:
             kind: The field of the row, `when` or `verify`.
-            node: The pile's condition; None for none.
+            node: The condition or the check, as an expression; None for none.
 
         Returns:
-            The name of the function; None where there is no condition.
+            The name of the function; None where none is needed.
         """
         if node is None:
             return None
@@ -182,14 +198,14 @@ class BodyText:
         return name
 
     def wrapped(self, placement: Placement, *, is_method: bool) -> bool:
-        """Make a wrapper of a function that calls the original it has saved.
+        """Rewrite a replacement that calls its saved original as a wrapper, if that is possible.
 
         Args:
-            placement: What replaces the original by the function.
+            placement: The placement by which the function replaces the original.
             is_method: Whether the original is a method.
 
         Returns:
-            Whether that could be done.
+            Whether it was rewritten.
         """
         try:
             changes = list(
@@ -199,16 +215,22 @@ class BodyText:
             return False
         if not changes:
             return False
-        changes_in_order = dict.fromkeys(changes)
-        self._changes.update(changes_in_order)
-        replaced = list(placement.dotted_names)
+        self._changes.update(dict.fromkeys(changes))
+        dotted_names = list(placement.dotted_names)
         for original in self._reader.saved.values():
-            if replaced == [original.dotted_name]:
-                self._cut(original.statement, "")
+            if dotted_names == [original.dotted_name]:
+                # A wrapper gets the original as `wrapped`.
+                self._cut(original.statement)
         return True
 
-    def _cut(self, node: ast.AST, text: str) -> None:
-        """Replace code; without a text, take its lines away if it is alone on them."""
+    def _cut(self, node: ast.AST, text: str = "") -> None:
+        """Replace a statement or a decorator by other code, or delete it.
+
+        Args:
+            node: The statement or the decorator.
+            text: The code that replaces it; '' to delete its lines, or to put `pass` where other
+                code is on them.
+        """
         start, end = span(self._source, node)
         if not text:
             line_start = self._source.rfind(b"\n", 0, start) + 1
@@ -217,10 +239,11 @@ class BodyText:
             code_behind = behind.lstrip(b" \t")
             is_followed = code_behind.startswith(b";")
             if isinstance(node, ast.stmt) and not before and not is_followed:
+                # It is alone on its lines: they go, with the blank lines below.
                 lines_behind = behind.partition(b"\n")[2]
                 following_lines = lines_behind.lstrip(b"\n")
                 end = len(self._source) - len(following_lines)
-            elif before.strip() == b"@":
+            elif before.strip() == b"@":  # a decorator
                 start = line_start
                 end_of_line = self._source.find(b"\n", end)
                 end = end_of_line + 1
@@ -230,19 +253,22 @@ class BodyText:
         self._changes[change] = None
 
     def _free(self, name: str) -> str:
-        """Return a name that the module does not have, with underscores behind it if need be."""
+        """Return a name that the module does not use: the given one, with underscores if needed."""
         taken = set(self._value_names.values())
         while name in taken or self._is_in_source(name):
             name += "_"
         return name
 
     def _is_in_source(self, name: str) -> bool:
+        """Return whether the module's text contains a name, even in a comment."""
         word = name.encode()
         match = re.search(rb"\b%s\b" % word, self._source)
         return match is not None
 
     def text(self, title: str) -> str:
-        """Return the body: names of modules are absolute, and the pile's are the pack's.
+        """Return the text of the body, with all changes made.
+
+        Relative imports in it are absolute, and modules of the pile are replaced by the pack's.
 
         Args:
             title: The comment of the first line.
@@ -252,12 +278,13 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-            # Not so before the row applies.
+            # An assertion that the pile has replaced something fails until the row is applied.
             elif is_check(node) and names_in(node) & values:
-                self._cut(node, "")
+                self._cut(node)
         changed_source = applied(self._source, self._changes)
         text = changed_source.decode().rstrip()
-        # A declaration of the encoding counts in the first two lines, and is not true any more.
+        # The body is UTF-8. A blank line moves the module's declaration of another encoding to the
+        # third line, where Python ignores it.
         first_line = text.partition("\n")[0]
         gap = ""
         if "coding" in first_line:
@@ -267,7 +294,7 @@ class BodyText:
         return f"# {title}\n{gap}{text}\n{functions}"
 
     def _import(self, node: ast.ImportFrom) -> None:
-        """Write an import with absolute names, of the pack's modules in place of the pile's."""
+        """Rewrite an import: with absolute names, and with modules of the pack for the pile's."""
         base = self._reader.module.absolute(node.module, node.level) or ""
         prefix = f"{base}."
         is_of_pile = any(f"{module}.".startswith(prefix) for module in self._modules)

@@ -1,4 +1,4 @@
-"""What becomes of the changes of a row that are carried to a later release."""
+"""The results of `patchkit rebase`: what becomes of a row's changes in a later release."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,10 +8,10 @@ from patchkit.core.rows.target import Target
 
 
 class Conflict(NamedTuple):
-    """A change that a person has to carry.
+    """A change that `rebase` cannot carry, so that a person has to.
 
     Args:
-        target: what the change names, as the row names it.
+        target: the target of the change, as the row names it.
         reason: why the change could not be carried.
         text: the merge, with git's markers; '' where nothing was merged.
         upstream: what upstream changed in the target, as a unified diff.

@@ -1,8 +1,9 @@
 """Reads the dialects of piles: statements that set attributes by other means than an assignment.
 
-A distribution adds a dialect in the entry-point group `patchkit.dialects`: a function that is
-called with a reader, a statement and the code around it, and returns the placements of the
-statement.
+A pile is a package that patches upstream as it is imported. Some do that by a decorator such as
+`@register_patch(target="vllm.engine.Engine.step")`; such a form is a dialect. A distribution adds a
+dialect in the entry-point group `patchkit.dialects`: a function that is called with a reader, a
+statement and the code around it, and returns the placements of the statement.
 """
 
 import ast
@@ -21,7 +22,7 @@ _NAMED_PRIORITIES = {"MIN": 0, "MAX": 100}
 
 
 def dialects() -> list[Dialect]:
-    """Return the dialects that are shipped, and those of other distributions.
+    """Return patchkit's own dialects, and those of other distributions.
 
     Raises:
         ScaffoldError: A dialect cannot be loaded.
@@ -37,13 +38,13 @@ def dialects() -> list[Dialect]:
 
 
 class _Registration(NamedTuple):
-    """A call of `register_patch(…)`, and what it is called with.
+    """A use of `register_patch(…)`, and what it registers.
 
     Args:
-        call: The call with the keywords.
-        value: What is registered.
+        call: The call with the keywords, such as `register_patch(target=…)`.
+        value: What is registered: the new value of the target.
         node: The code that is replaced in the body.
-        text: What replaces it.
+        text: The code that replaces it.
     """
 
     call: ast.Call
@@ -55,9 +56,9 @@ class _Registration(NamedTuple):
 def registered(
     reader: PileReader, node: ast.stmt, context: StatementContext
 ) -> Iterator[Placement]:
-    """Yield the placement of `register_patch(target=…, reason=…, …)`.
+    """Yield the placements of `register_patch(target=…, reason=…, …)` in a statement.
 
-    It is a decorator, or called with a value.
+    It is the decorator of a definition, or called with a value: `register_patch(target=…)(value)`.
 
     Args:
         reader: The reader of the module.
@@ -89,19 +90,20 @@ def registered(
 
 
 def _strings(node: ast.expr | None, context: StatementContext) -> list[str]:
+    """Return the strings that an argument may be; none for no argument."""
     return context.scope.strings_of(node) if node else []
 
 
 def _registrations(node: ast.stmt) -> Iterator[_Registration]:
-    """List the registrations of a statement."""
-    if isinstance(node, SCOPES):
+    """Yield the uses of `register_patch` in a statement."""
+    if isinstance(node, SCOPES):  # the body keeps the definition, without the decorator
         for decorator in node.decorator_list:
             if _is_registration(decorator):
                 name = ast.Name(node.name, ast.Load())
-                yield _Registration(decorator, name, decorator, "")
+                yield _Registration(decorator, name, decorator, text="")
     elif isinstance(node, (ast.Assign, ast.Expr)) and isinstance(node.value, ast.Call):
-        call = node.value
-        registration = call.func  # `register_patch(…)(value)`
+        call = node.value  # `register_patch(…)(value)`, perhaps assigned to a name
+        registration = call.func
         if not call.args or not _is_registration(registration):
             return
         value = call.args[0]
@@ -114,6 +116,7 @@ def _registrations(node: ast.stmt) -> Iterator[_Registration]:
 
 
 def _is_registration(node: ast.expr) -> TypeGuard[ast.Call]:
+    """Return whether an expression is a call of `register_patch` with a target."""
     if not isinstance(node, ast.Call) or not dotted(node.func).endswith(
         "register_patch"
     ):
@@ -122,17 +125,19 @@ def _is_registration(node: ast.expr) -> TypeGuard[ast.Call]:
 
 
 def _priority(node: ast.expr | None) -> int:
-    """Read a priority: a number, or a name such as `MIN_PRIORITY`."""
+    """Return a priority that is given as a number, or by a name such as `MIN_PRIORITY`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     name = dotted(node).rpartition(".")[2]
-    return _NAMED_PRIORITIES.get(name[:3], _DEFAULT_PRIORITY)
+    return _NAMED_PRIORITIES.get(name[:3], _DEFAULT_PRIORITY)  # by `MIN` or `MAX`
 
 
 def of_class(
     reader: PileReader, node: ast.stmt, context: StatementContext
 ) -> Iterator[Placement]:
-    """Yield placements of `class Any(ArcticPatch[Target])`, whose attributes become the target's.
+    """Yield the placements of a class such as `class P(ArcticPatch[Engine])`.
+
+    Each attribute of the class is set on the target, here `Engine`.
 
     Args:
         reader: The reader of the module.
@@ -156,7 +161,7 @@ def of_class(
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:
-    """List what a class defines, each with the statement that does."""
+    """Yield the names that a class defines, each with the statement that defines it."""
     for statement in node.body:
         if isinstance(statement, SCOPES):
             yield statement.name, statement

@@ -1,4 +1,4 @@
-"""Diffs two versions of a module, as changes and the body that they need."""
+"""Compares two versions of a module: which changes of a row turn the old one into the new one."""
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
@@ -38,12 +38,12 @@ class UnexpressedCode(NamedTuple):
 
 
 def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
-    """Return the differences between two texts of a module.
+    """Return the changes, and their body, that turn one version of a module into another.
 
     Args:
         path: the path of the file in its release.
-        old: the text that the release has.
-        new: the text that the changes shall make of it.
+        old: the text in the release.
+        new: the text that the changes shall result in.
 
     Raises:
         UpstreamError: one of the texts cannot be parsed.
@@ -55,15 +55,15 @@ def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
 
 @dataclass
 class ModuleDifference:
-    """The changes that make a module of another, and the body that they need.
+    """The changes that turn one version of a module into another, and the body that they need.
 
     Args:
-        before: what the old text defines.
-        after: what the new text defines.
-        changes: the changes; filled in by `run`, as all that follow.
+        before: the definitions of the old text.
+        after: the definitions of the new text.
+        changes: the changes; this and the following fields are filled in by `run`.
         left: what differs and no change can express.
-        imports: the imports of the body, by the name that is bound.
-        parts: the definitions of the body, by name.
+        imports: the import statements of the body, by the name that each binds.
+        parts: the texts of the definitions in the body, by name.
     """
 
     before: Definitions
@@ -89,7 +89,7 @@ class ModuleDifference:
         return "\n\n\n".join([head, *self.parts.values()]) + "\n"
 
     def run(self) -> None:
-        """Go through what differs: what is new first, as what is changed may use it."""
+        """Fill in the changes: new definitions first, as changed ones may use them."""
         old = self.before.named
         new = self.after.named
         changed = [
@@ -99,26 +99,33 @@ class ModuleDifference:
             try:
                 self.changes += self._changes_of(name, new[name])
             except ScaffoldError as error:
-                self._leave(name, new[name], str(error))
+                self._list_unexpressed(name, new[name], str(error))
         for name in _outermost(old, new):
-            self._leave(
+            self._list_unexpressed(
                 name,
                 old[name],
                 "it is gone there, and stays here: no row takes it away",
             )
-        self._leave_unnamed()
+        self._list_unnamed()
         self._bind_imports()
 
-    def _leave_unnamed(self) -> None:
-        """List what is new and defines nothing, but not what type checkers alone run."""
+    def _list_unnamed(self) -> None:
+        """List new statements that define nothing, such as a call: no change can express them."""
         old_hashes = {of_nodes([node]) for node in self.before.unnamed}
         for node in self.after.unnamed:
+            # Nothing under `if TYPE_CHECKING:` runs, so that nothing is lost.
             is_for_types = dotted(getattr(node, "test", None)).endswith("TYPE_CHECKING")
             if of_nodes([node]) not in old_hashes and not is_for_types:
-                self._leave("", node, _AT_IMPORT)
+                self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
 
-    def _leave(self, name: str, node: ast.stmt, reason: str) -> None:
-        """List a statement that no change can express; its name is '' if it defines nothing."""
+    def _list_unexpressed(self, name: str, node: ast.stmt, reason: str) -> None:
+        """List a statement that no change can express.
+
+        Args:
+            name: the qualified name that it defines; '' for none.
+            node: the statement.
+            reason: why no change can express it.
+        """
         target = f"{self.module}:{name}" if name else self.module
         first_line = ast.unparse(node).partition("\n")[0]
         self.left.append(
@@ -128,26 +135,28 @@ class ModuleDifference:
         )
 
     def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
-        """Write the changes that make one definition what it is in the new text.
+        """Return the changes for a definition that is new or has changed.
 
         Args:
             name: its qualified name.
             node: its statement in the new text.
 
         Raises:
-            ScaffoldError: no change can do it.
+            ScaffoldError: no change can express it.
         """
         target = f"{self.module}:{name}"
         old = self.before.named.get(name)
         owner, _, last = name.rpartition(".")
-        if owner and isinstance(node, ast.AnnAssign):
+        if owner and isinstance(node, ast.AnnAssign):  # a field of a dataclass
             if old:
                 raise ScaffoldError(_FIELD)
             return [self._new_field(owner, last, node)]
         if old is None:
             return [Add(target, by=self._write(name))]
+        # Members of a class are compared by themselves: its bases or decorators differ.
         if isinstance(node, ast.ClassDef):
             raise ScaffoldError(_CLASS)
+        # Edits are shortest; where they cannot do it, the body gets the new definition.
         text_edits = None
         if isinstance(node, DEFS) and isinstance(old, DEFS):
             text_edits = edits(self.before.text(old), self.after.text(node))
@@ -157,7 +166,7 @@ class ModuleDifference:
         return [Edit(target, old=edit.old, new=edit.new) for edit in text_edits]
 
     def _new_field(self, owner: str, name: str, node: ast.AnnAssign) -> AddField:
-        """Write the change that adds a field to a dataclass.
+        """Return the change that adds a field to a dataclass.
 
         Args:
             owner: the qualified name of the class.
@@ -167,7 +176,7 @@ class ModuleDifference:
         Raises:
             ScaffoldError: its class is no dataclass, or its default is no literal.
         """
-        # A name is no literal, as no default is none.
+        # Without a default, the field's own name is evaluated, and refused as no literal.
         default_node = node.value or node.target
         try:
             default = ast.literal_eval(default_node)
@@ -184,16 +193,16 @@ class ModuleDifference:
         )
 
     def _write(self, name: str) -> str:
-        """Write a definition into the body, with the imports that it needs.
+        """Write a definition of the new text into the body, with the imports that it needs.
 
         Args:
             name: its qualified name in the new text.
 
         Returns:
-            Its name in the body.
+            Its name in the body: `run` for `Engine.run`, or `Engine_run` where `run` is taken.
 
         Raises:
-            ScaffoldError: it cannot stand in a body.
+            ScaffoldError: it cannot stand outside of its class, such as the setter of a property.
         """
         node = self.after.named[name]
         owner = name.partition(".")[0]
@@ -209,14 +218,18 @@ class ModuleDifference:
             by = name.replace(".", "_")
         text = self.after.moved_out(name, by)
         names = names_in(node)
-        if "super(" in text:
+        if "super(" in text:  # in the body, `super()` is written `super(Owner, self)`
             names.add(owner)
         self._import(names - {by})
         self.parts[by] = text
         return by
 
     def _import(self, names: Iterable[str]) -> None:
-        """Let the body have names: from where the new text has them, else from the module."""
+        """Import names into the body: as the new text does, or from the module that defines them.
+
+        Args:
+            names: the names that the body's code uses.
+        """
         for name in sorted(names):
             if name in self.after.imports:
                 self.imports[name] = self.after.imports[name]
@@ -224,7 +237,10 @@ class ModuleDifference:
                 self.imports[name] = f"from {self.module} import {name}"
 
     def _bind_imports(self) -> None:
-        """Bind in the module what edited code uses, and only the new text imports."""
+        """Add changes that bind, in the module, the imported names that its Edits newly use.
+
+        An Edit changes the text of a function, and not the imports at the top of its module.
+        """
         old = self.before
         new = self.after
         for name in sorted(self._names_in_edits & new.imports.keys()):
@@ -239,7 +255,7 @@ class ModuleDifference:
 
 
 def _is_dataclass(node: ast.stmt) -> bool:
-    """Whether a decorator makes a dataclass of a class; vLLM's own is `config`."""
+    """Return whether a class has a decorator that makes dataclasses; vLLM's own is `config`."""
     for decorator in getattr(node, "decorator_list", ()):
         function = getattr(decorator, "func", decorator)
         if dotted(function).rpartition(".")[2] in ("dataclass", "config"):
@@ -248,13 +264,21 @@ def _is_dataclass(node: ast.stmt) -> bool:
 
 
 def _outermost(names: Collection[str], baseline: Collection[str]) -> list[str]:
-    """List the names that a baseline lacks, but not those in a class that it lacks."""
+    """List the names that a baseline lacks, without the members of a class that it lacks.
+
+    Args:
+        names: qualified names.
+        baseline: the qualified names that are there.
+    """
     missing = [name for name in names if name not in baseline]
     return [name for name in missing if name.rpartition(".")[0] not in missing]
 
 
 def _hash(node: ast.stmt) -> str:
-    """Hash a definition; of a class what it is made with, as its parts are compared themselves."""
+    """Hash a definition, to tell whether it has changed.
+
+    Of a class, only bases, keywords and decorators count: its members are compared one by one.
+    """
     if not isinstance(node, ast.ClassDef):
         return of_nodes([node])
     return of_nodes(

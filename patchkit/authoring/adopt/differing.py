@@ -1,4 +1,4 @@
-"""Makes rows of files that differ: by a diff, or in a later release."""
+"""Writes rows for files that a diff changes, or that differ between two releases."""
 
 import ast
 import re
@@ -19,16 +19,16 @@ from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.errors import ScaffoldError
 
 _MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
-_GONE = "the file is gone there; no row takes a module away"
+_DELETED = "the file is gone there; no row takes a module away"
 
 
 class Differing(NamedTuple):
-    """A file of a release, as it is and as it shall be.
+    """A file of a release, before and after the changes that rows are written for.
 
     Args:
         path: its path in the release.
-        old: what it has in it; None where the release has no such file.
-        new: what it shall have in it; None where there shall be no such file.
+        old: its content in the release; None where the release has no such file.
+        new: its content after the changes; None where they delete the file.
     """
 
     path: str
@@ -38,11 +38,11 @@ class Differing(NamedTuple):
 
 @dataclass
 class AdoptedRows:
-    """Rows, the texts of their bodies by name, and what no row says.
+    """What `patchkit adopt` writes: rows and bodies, and a list of what no row can express.
 
     Args:
         requires: the requirement that each row gets.
-        origin: what the rows are adopted from, as they say it themselves.
+        origin: where the changes come from, as named in the rows' `why` and `upstream`.
         patches: the rows.
         bodies: the texts of their bodies, by name.
         left: what no row can express.
@@ -56,16 +56,14 @@ class AdoptedRows:
 
     @property
     def expressed(self) -> int:
-        """How many changes the rows make; what holds a pile off is none of them."""
+        """The number of adopted changes; the BeforeImport that switches a pile off is not one."""
         count = 0
         for patch in self.patches:
             count += sum(change.kind != "BeforeImport" for change in patch.changes)
         return count
 
     def files(self, place: PackLocation) -> list[PlannedFile]:
-        """Return the planned files of the pack.
-
-        `patchkit.authoring.scaffold.files.write` writes all of them, or nothing.
+        """Return the planned files of the pack: the bodies, and the module with the rows.
 
         Args:
             place: the pack.
@@ -76,35 +74,39 @@ class AdoptedRows:
 
     @property
     def sites(self) -> int:
-        """How many changes there are to be made."""
+        """The number of changes found, whether or not a row can express them."""
         return self.expressed + len(self.left)
 
 
 @dataclass
 class DifferenceRows(AdoptedRows):
-    """A row for each module that differs."""
+    """The rows for files that differ: one row for each module."""
 
     def add(self, files: Iterable[Differing]) -> None:
-        """Make a row of each file, and name those that use what no row says: they may do harm.
+        """Write a row for each file, then record which rows use code that no row can express.
+
+        Such rows may fail where they are applied: the code that they use is missing there.
 
         Args:
             files: the files that differ.
 
         Raises:
-            ScaffoldError: no row and nothing that a row lacks came of them.
+            ScaffoldError: the files contain no change at all.
             UpstreamError: a file cannot be parsed.
         """
         for file in files:
             self._add(file)
-        texts = {patch.name: self._new_code(patch) for patch in self.patches}
-        self.left = [code._replace(used_by=_users(code, texts)) for code in self.left]
+        code_by_row = {patch.name: self._new_code(patch) for patch in self.patches}
+        self.left = [
+            code._replace(used_by=_users(code, code_by_row)) for code in self.left
+        ]
         if not self.sites:
             raise ScaffoldError(
                 f"{self.origin} contains no change that a row can express"
             )
 
     def _new_code(self, patch: Patch) -> str:
-        """Write all code that a row brings: its body, and what its Edits write."""
+        """Return all code that a row adds to upstream: its body, and the new text of its Edits."""
         body = self.bodies.get(patch.body or "", "")
         edited_code = [
             change.new for change in patch.changes if isinstance(change, Edit)
@@ -112,10 +114,13 @@ class DifferenceRows(AdoptedRows):
         return "\n".join([body, *edited_code])
 
     def _add(self, file: Differing) -> None:
-        """Make a row of one file, or list what no row can express."""
+        """Write a row for one file, and list what no row can express."""
         module = module_name(file.path)
         if file.new is None:
-            self.left.append(UnexpressedCode(file.path, 1, "", _GONE, module))
+            deleted = UnexpressedCode(
+                file.path, line=1, code="", reason=_DELETED, place=module
+            )
+            self.left.append(deleted)
         elif file.old is None:
             self._add_row(module, [Provide(module)], _provided(file.path, file.new))
         else:
@@ -125,7 +130,7 @@ class DifferenceRows(AdoptedRows):
                 self._add_row(module, module_difference.changes, module_difference.body)
 
     def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
-        """Write a row that is named after its module.
+        """Add a row that is named after its module, and its body.
 
         Args:
             module: the module that the row changes.
@@ -150,7 +155,7 @@ class DifferenceRows(AdoptedRows):
         self.patches.append(patch)
 
     def _name_for(self, module: str) -> str:
-        """Name a row after the module, without its package; a number makes the name its own."""
+        """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken."""
         parts = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         name = "-".join(parts).replace("_", "-")
         if any(patch.name == name for patch in self.patches):  # `mod` and `_mod`
@@ -158,26 +163,28 @@ class DifferenceRows(AdoptedRows):
         return name
 
 
-def _users(code: UnexpressedCode, texts: Mapping[str, str]) -> list[str]:
-    """Name the rows whose new code uses a definition that no row can express.
+def _users(code: UnexpressedCode, code_by_row: Mapping[str, str]) -> list[str]:
+    """Name the rows whose new code contains the name of a definition that no row can express.
 
     Args:
         code: what no row can express.
-        texts: the new code of rows, by their names.
+        code_by_row: the new code of rows, by their names.
     """
-    if ":" not in code.place:
+    if ":" not in code.place:  # a module, not a definition
         return []
-    last = re.split("[.:]", code.place)[-1]
-    pattern = re.compile(rf"\b{re.escape(last)}\b")
-    return [name for name, text in texts.items() if pattern.search(text)]
+    name = re.split("[.:]", code.place)[-1]
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    return [row for row, text in code_by_row.items() if pattern.search(text)]
 
 
 def _provided(path: str, text: bytes) -> str:
-    """Write a new module as a body that exports its names; its imports are absolute.
+    """Write a module that upstream lacks as the body of a Provide.
+
+    The body is the module's text with absolute imports, and an `__all__` with all of its names.
 
     Args:
         path: the path of the module in its release.
-        text: what it has in it.
+        text: its content.
     """
     module = Definitions.of(path, text)
 
@@ -204,7 +211,7 @@ def _provided(path: str, text: bytes) -> str:
 def of_diff(
     name: str, text: str, source: ReleaseSource
 ) -> tuple[list[Differing], list[UnexpressedCode]]:
-    """Apply a diff to a release.
+    """Apply a unified diff to the files of a release, in memory.
 
     Args:
         name: the name of the diff, for errors.
@@ -212,35 +219,41 @@ def of_diff(
         source: the files of the release.
 
     Returns:
-        The files that differ, and what the release has no file for.
+        The files that the diff changes, and those of it that the release does not have.
 
     Raises:
-        ScaffoldError: it is no unified diff, or the lines of a hunk are nowhere.
+        ScaffoldError: it is no unified diff, or a file does not have the lines of a hunk.
     """
     files: list[Differing] = []
     left: list[UnexpressedCode] = []
     paths = source.paths()
     for file in read_diff(name, text):
-        named = file.old or file.new or ""
-        path = _path_in_release(named, paths, is_new=not file.old)
+        path_in_diff = file.old or file.new or ""
+        path = _path_in_release(path_in_diff, paths, is_new=not file.old)
         if path is None:
-            left.append(
-                UnexpressedCode(named, 1, "", "the release has no such file", named)
+            reason = "the release has no such file"
+            missing = UnexpressedCode(
+                path_in_diff, line=1, code="", reason=reason, place=path_in_diff
             )
+            left.append(missing)
             continue
         old = source.read(path) if file.old else None
-        new = applied(file.hunks, old or b"", f"{name}: {named}") if file.new else None
+        new = None
+        if file.new:
+            new = applied(file.hunks, old or b"", f"{name}: {path_in_diff}")
         files.append(Differing(path, old, new))
     return files, left
 
 
 def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
-    """Find the path that a file of a repository has in a release.
+    """Translate the path of a file in a repository into its path in a release.
+
+    Packages may lie in a folder of the repository: `src/up/lib.py` is `up/lib.py` in a release.
 
     Args:
-        path: the path in the repository, where packages may be in a folder such as `src`.
+        path: the path in the repository.
         paths: the paths of the release.
-        is_new: whether the diff makes the file, so that its package is enough.
+        is_new: whether the diff creates the file; then the release need only have its package.
 
     Returns:
         The path; None where the release has no such module.
@@ -259,19 +272,20 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
 def of_releases(
     old: ReleaseSource, new: ReleaseSource, package: str
 ) -> Iterator[Differing]:
-    """Yield the Python files of a package that differ in two releases.
+    """Yield the Python files of a package that differ between two releases.
 
     Args:
-        old: the files of the release that rows are for.
-        new: the files of the release that rows shall make of it.
-        package: the name of the package, which may be one of more in the releases.
+        old: the files of the release that the rows will patch.
+        new: the files of the release whose code the rows shall bring to it.
+        package: the name of the import package; releases may contain others.
     """
     paths: list[str] = []
     for path in sorted(old.paths() | new.paths()):
         if not path.startswith(f"{package}/") or not path.endswith(".py"):
             continue
-        if path == f"{package}/_version.py":  # by what builds the package
+        if path == f"{package}/_version.py":  # generated when the package is built
             continue
+        # Marks tell whether files differ without reading them; None is no mark or no file.
         old_mark = old.mark(path)
         new_mark = new.mark(path)
         if old_mark is None or old_mark != new_mark:

@@ -16,13 +16,15 @@ from patchkit.errors import TargetError
 
 
 class ChangedLines(NamedTuple):
-    """Lines of an old text, and those of a new one that replace them; counted from 0.
+    """A range of lines in an old text, and the range in a new text that replaces it.
+
+    Both are slices: `old_lines[old_start:old_end]` becomes `new_lines[new_start:new_end]`.
 
     Args:
-        old_start: the first line of the old text.
-        old_end: the line after the last.
-        new_start: the first line of the new text.
-        new_end: the line after the last.
+        old_start: the index of the first line in the old text.
+        old_end: the index after the last line there.
+        new_start: the index of the first line in the new text.
+        new_end: the index after the last line there.
     """
 
     old_start: int
@@ -32,24 +34,25 @@ class ChangedLines(NamedTuple):
 
 
 def edits(old: str, new: str) -> list[TextEdit] | None:
-    """Find edits that, one after another, make a function of another with the same fingerprint.
+    """Find edits that turn one version of a function into another.
 
     Args:
-        old: the text of the function, decorators included.
-        new: the text that the edits shall make of it.
+        old: the source of the function that is edited, decorators included.
+        new: the source that it shall have; comments and layout may differ.
 
     Returns:
-        The edits; None where none do, as where decorators differ: they have run already.
+        The edits, to be made one after another; None where no edits can do it.
     """
+    # An Edit recompiles the function; its decorators have run by then.
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
-    fine = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
-    first = fine[0]
-    last = fine[-1]
-    coarse = [
-        ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
-    ]
-    for attempt in (fine, coarse):
+    # Without a difference, an empty hunk stands for it.
+    separate = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
+    first = separate[0]
+    last = separate[-1]
+    joined = ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
+    # One hunk from the first change to the last works where a single change is no valid Python.
+    for attempt in (separate, [joined]):
         with suppress(TargetError, SyntaxError):
             return list(_edits(old, new, attempt))
     return None
@@ -71,7 +74,7 @@ def all_edited(changes: Sequence[Edit], text: str) -> str:
 
 
 def hunks(old: Sequence[str], new: Sequence[str]) -> list[ChangedLines]:
-    """Return what differs between lines.
+    """Return the ranges of lines that differ between two texts.
 
     Args:
         old: the lines before.
@@ -86,44 +89,46 @@ def hunks(old: Sequence[str], new: Sequence[str]) -> list[ChangedLines]:
 
 
 def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEdit]:
-    """Write an edit for each hunk that means something, from the last to the first.
+    """Yield an edit for each hunk that changes the code, from the last hunk to the first.
 
     Raises:
-        TargetError: no lines name where a hunk is, or the edits do not make the new function.
-        SyntaxError: with one hunk alone, the text is no Python.
+        TargetError: a hunk cannot be made an edit, or the edits do not result in the new function.
+        SyntaxError: the function is no valid Python once one hunk is replaced.
     """
     new_lines = new.splitlines()
     text = old
-    for hunk in reversed(hunks):  # so that the numbers of lines stay right
+    for hunk in reversed(hunks):  # from the end, so that earlier indexes stay valid
         lines = text.splitlines()
-        filling = new_lines[hunk.new_start : hunk.new_end]
+        replacement = new_lines[hunk.new_start : hunk.new_end]
         expected = "\n".join(
-            [*lines[: hunk.old_start], *filling, *lines[hunk.old_end :]]
+            [*lines[: hunk.old_start], *replacement, *lines[hunk.old_end :]]
         )
-        if mark(expected) == mark(text):
+        if syntax_hash(expected) == syntax_hash(text):
             continue  # a comment, or the layout
-        edit, text = _anchored(lines, hunk, filling, expected)
+        edit, text = _anchored(lines, hunk, replacement, expected)
         yield edit
-    if mark(text) != mark(new):
+    if syntax_hash(text) != syntax_hash(new):
         raise TargetError("found another function, expected the new one")
 
 
 def _anchored(
-    lines: Sequence[str], hunk: ChangedLines, filling: Sequence[str], expected: str
+    lines: Sequence[str], hunk: ChangedLines, replacement: Sequence[str], expected: str
 ) -> tuple[TextEdit, str]:
-    """Add neighbouring lines to a hunk, before and after it in turn, until it fits once only.
+    """Write one hunk as an edit whose old text occurs only once in the function.
+
+    Neighbouring lines are added to the hunk, before it and after it in turn, until it is unique.
 
     Args:
         lines: the lines of the function.
         hunk: which of them are replaced.
-        filling: the lines that replace them.
+        replacement: the lines that replace them.
         expected: the text of the function with the lines replaced.
 
     Returns:
-        The edit, and the text that it makes.
+        The edit, and the text of the function after it.
 
     Raises:
-        TargetError: no number of lines is enough.
+        TargetError: even with all lines of the function, no edit results in the expected text.
     """
     function = FunctionText("\n".join(lines))
     for neighbours in range(2 * len(lines)):
@@ -131,20 +136,20 @@ def _anchored(
         end = min(len(lines), hunk.old_end + neighbours // 2)
         before = lines[start : hunk.old_start]
         after = lines[hunk.old_end : end]
-        for edit in _written(lines[start:end], [*before, *filling, *after]):
+        for edit in _variants(lines[start:end], [*before, *replacement, *after]):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(function, edit).text
-                if mark(text) == mark(expected):
+                if syntax_hash(text) == syntax_hash(expected):
                     return edit, text
         if start == 0 and end == len(lines):
             break
     raise TargetError("found no lines that name the place, expected some")
 
 
-def _written(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
-    """Write lines as an edit: as far to the left as they go, and as they are.
+def _variants(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
+    """Yield an edit of lines twice: first dedented, which reads best, then as they are.
 
-    The second fits where a text of more than one line stands in them.
+    Dedented lines do not fit if they contain a string of several lines.
     """
     both = "\n".join([*old, *new])
     for text in (dedent(both), both):
@@ -155,18 +160,22 @@ def _written(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
 
 
 def _statements(text: str) -> list[ast.stmt]:
-    """Parse statements, which may be indented; SyntaxError where the text is no Python."""
+    """Parse statements, which may be indented.
+
+    Raises:
+        SyntaxError: the text is no Python.
+    """
     is_indented = not text[:1].strip()
     if is_indented:
         text = f"if 1:\n{text}"
     return ast.parse(text).body
 
 
-def mark(text: str) -> str:
-    """Return a hash of what a text of a definition means.
+def syntax_hash(text: str) -> str:
+    """Return a hash of a definition's syntax; comments and layout make no difference.
 
     Args:
-        text: the text.
+        text: the source of the definition.
 
     Raises:
         SyntaxError: it is no Python.
@@ -175,7 +184,12 @@ def mark(text: str) -> str:
 
 
 def _hash_of_decorators(text: str) -> str:
-    """Hash the decorators of a function."""
+    """Hash the decorators of a function.
+
+    Raises:
+        TargetError: the text defines no function.
+        SyntaxError: it is no Python.
+    """
     for node in ast.walk(_statements(text)[0]):
         if isinstance(node, DEFS):
             return of_nodes(node.decorator_list)

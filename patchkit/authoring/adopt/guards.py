@@ -1,4 +1,8 @@
-"""Turns the conditions under which a pile imports a module into requirements and a `when`."""
+"""Turns the conditions under which a pile imports a module into requirements and a `when`.
+
+A pile is a package that patches upstream as it is imported. Where it imports a module as in
+`if version_is("0.9.0"): from . import patch_lib`, the rows for that module need the same condition.
+"""
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,18 +77,18 @@ def stand_in():
 
 
 CODE = "code."
-"""What a guarded body calls the module whose code it stands before, `code_….py`."""
+"""The prefix of names in a guarded body: it imports the module with the code as `code`."""
 
 
 class Guard(NamedTuple):
-    """What has to hold for a module of a pile to be imported by the others.
+    """The conditions under which the other modules of a pile import one.
 
     Args:
         requires: The conditions on the version of upstream, as requirements.
-        is_required: Whether the pile fails where the module cannot be imported.
+        is_required: Whether the import is in no `try`, so that the pile fails if it fails.
         test: All other conditions, as an expression; '' for none.
-        statements: The statements that bind the names of the test.
-        place: The file and the line of the import.
+        statements: The statements of the importing module that bind the names of the test.
+        place: The file and the line of the import, such as `pile/__init__.py:3`.
     """
 
     requires: Sequence[str] = ()
@@ -94,11 +98,11 @@ class Guard(NamedTuple):
     place: str = ""
 
     def body(self, code: str, names: Sequence[str], title: str) -> str:
-        """Return the body that stands before the module's code.
+        """Return the text of a body that imports the module's code only if the test holds.
 
         Args:
             code: The module of the pack that has the code.
-            names: The functions of the code that the rows name.
+            names: The functions of the code to which the rows refer, for `when` and `verify`.
             title: The comment of the first line.
         """
         imports = indent(f"\n{from_import(code, names)}", "    ") if names else ""
@@ -116,10 +120,10 @@ class Guard(NamedTuple):
 
 
 def guarded(row: Patch) -> Patch:
-    """Return a row that takes what it needs by way of a body that stands before the module's code.
+    """Return a row that refers to a guarded body: `by="code.f"` in place of `by="f"`.
 
     Args:
-        row: The row.
+        row: The row as it refers to the module with the code.
     """
     changes = tuple(
         change.__replace__(by=CODE + change.body_name) for change in row.changes
@@ -128,13 +132,15 @@ def guarded(row: Patch) -> Patch:
 
 
 def common_package(modules: Iterable[str]) -> str:
-    """Return the innermost package that modules are in; '' for none.
+    """Return the innermost package that contains all of some modules; '' where there is none.
 
     Args:
         modules: The dotted names of the modules.
     """
     packages = [module.split(".")[:-1] for module in modules]
-    parts_by_depth = zip(*packages, strict=False)
+    parts_by_depth = zip(
+        *packages, strict=False
+    )  # the first part of each, then the second
     shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
     return ".".join(parts[0] for parts in shared)
 
@@ -151,7 +157,7 @@ def last_of(module: str) -> str:
 def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
     """Return the conditions under which the other modules of a pile import one.
 
-    A plain import counts more than those under a condition, and of those the first.
+    If one of them imports it unconditionally, there are none; else the first import counts.
 
     Args:
         reader: The reader of the module that is imported.
@@ -173,7 +179,7 @@ def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) ->
 
 
 def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard:
-    """Read the conditions of an import as requirements, as far as they ask for a version."""
+    """Turn the conditions of an import into a guard: requirements where they test a version."""
     requires = list[str]()
     tests = list[ast.expr]()
     is_required = True
@@ -194,12 +200,15 @@ def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard
 
 
 def _is_block(condition: ast.expr) -> bool:
-    """Return whether a condition stands for a block that is no `if`, such as `try`."""
+    """Return whether a condition stands for a block that is no `if`, such as `"try"`."""
     return isinstance(condition, ast.Constant)
 
 
 def _version(test: ast.expr) -> str:
-    """Read `…version_is("1.0")` as a requirement; '' for another condition."""
+    """Turn a test of the version into a specifier: `==1.0` for `…version_is("1.0")`.
+
+    `not version_is("1.0")` means newer versions: `>=1.0,!=1.0`. For any other test, return ''.
+    """
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         requirement = _version(test.operand)
         if not requirement.startswith("=="):
@@ -216,9 +225,17 @@ def _version(test: ast.expr) -> str:
 
 
 def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:
-    """Quote the statements of a module that bind names, and the names that those use."""
+    """Return the statements of a module that bind some names, and those that these need.
+
+    Relative imports in them become absolute.
+
+    Args:
+        importer: The reader of the module.
+        names: The names.
+    """
     needed_names = set(names)
     texts = list[str]()
+    # From the end, as a statement uses names that are bound above it.
     for node in reversed(importer.module.tree.body):
         if bound(node).isdisjoint(needed_names):
             continue
@@ -233,7 +250,7 @@ def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:
 
 
 def bound(node: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module binds, under whatever condition.
+    """Return the names that a statement of a module binds, even if only under a condition.
 
     Args:
         node: The statement.
@@ -250,14 +267,16 @@ def old_pile(
     project: str,
     origin: str,
 ) -> tuple[Patch, str]:
-    """Make the row and the body that keep a pile switched off while its rows run.
+    """Return the row and the body that keep a pile from patching upstream beside its rows.
+
+    The body puts stand-ins into `sys.modules`, so that an import of the pile gets the pack's code.
 
     Args:
-        base: The package that all modules of the pile are in.
+        base: The package that contains all modules of the pile.
         modules: By module of the pile, the module of the pack that has its code.
-        packages: Those of the modules that are packages.
-        project: The name of upstream.
-        origin: What the pile is called in texts.
+        packages: The names of those modules that are packages.
+        project: The name of upstream's distribution.
+        origin: The name of the pile in texts.
 
     Returns:
         The row, and the text of its body.

@@ -1,4 +1,4 @@
-"""Tells what somebody has edited in an installed distribution, and gives the files back."""
+"""Finds the files of an installed distribution that somebody has edited, and restores them."""
 
 import base64
 import csv
@@ -17,17 +17,22 @@ from patchkit.errors import ScaffoldError, UpstreamError
 
 
 class _InstalledFile(NamedTuple):
-    """A file of an installed distribution, with the hash that its installer has recorded."""
+    """A file of an installed distribution.
+
+    Args:
+        path: where it is installed.
+        recorded: the hash of its content as installed, from the distribution's RECORD.
+    """
 
     path: Path
     recorded: FileHash
 
     def read(self) -> bytes | None:
-        """Read the file; None where there is none."""
+        """Read what the file contains now; None if it was deleted."""
         return self.path.read_bytes() if self.path.is_file() else None
 
-    def was(self, content: bytes | None) -> bool:
-        """Whether the file had this content when it was installed; None is no file."""
+    def is_original(self, content: bytes | None) -> bool:
+        """Return whether a content is the installed one, by its hash; None (no file) is not."""
         if content is None:
             return False
         digest = hashlib.new(self.recorded.mode, content).digest()
@@ -50,7 +55,7 @@ class FileComparison(NamedTuple):
 
 
 class EditedInstallation:
-    """What somebody has edited of an installed distribution, by the hashes of its RECORD.
+    """An installed distribution whose files are compared with the hashes in its RECORD.
 
     Args:
         name: the name of the distribution.
@@ -67,12 +72,14 @@ class EditedInstallation:
                 f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
         self._files: dict[str, _InstalledFile] = {}
-        # Not `installed.files`, which leaves out what is gone from Python 3.12 on.
+        # Not `installed.files`: from Python 3.12 on, it leaves out files that are missing.
         record = installed.read_text("RECORD") or ""
-        for path, *facts in csv.reader(record.splitlines()):
-            if facts and "=" in facts[0] and is_python(path):
-                place = Path(str(installed.locate_file(path)))
-                self._files[path] = _InstalledFile(place, FileHash(facts[0]))
+        for path, *hash_and_size in csv.reader(record.splitlines()):
+            # RECORD has no hash of itself, and none of compiled files.
+            if hash_and_size and "=" in hash_and_size[0] and is_python(path):
+                file = Path(str(installed.locate_file(path)))
+                recorded = FileHash(hash_and_size[0])
+                self._files[path] = _InstalledFile(file, recorded)
         if not self._files:
             raise UpstreamError(
                 f"{name}: found no hashes of its files, which tell what was edited, expected a "
@@ -81,11 +88,11 @@ class EditedInstallation:
         self.version = installed.version
 
     def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
-        """Compare files with their hashes, those that were written last first, until time is over.
+        """Compare files with their recorded hashes until a deadline, the last written ones first.
 
         Args:
-            first: the paths of files that are compared first, and in any case.
-            deadline: when to end, by `time.monotonic`.
+            first: the paths of files that are compared first, even after the deadline.
+            deadline: the end, on the clock of `time.monotonic`.
 
         Returns:
             The files that differ, and how many were compared.
@@ -103,21 +110,22 @@ class EditedInstallation:
         return FileComparison(edited, compared, len(self._files))
 
     def _written(self, path: str) -> float:
-        """Return when a file was written; one that is gone counts as written last."""
+        """Return when a file was last written; a deleted file counts as the latest of all."""
         try:
             return self._files[path].path.stat().st_mtime
         except OSError:
             return math.inf
 
     def _is_edited(self, path: str) -> bool:
+        """Return whether a file was changed or deleted since the installation."""
         file = self._files[path]
-        return not file.was(file.read())
+        return not file.is_original(file.read())
 
     def differing(self, source: ReleaseSource) -> list[Differing]:
-        """Return the files that differ from the release that the installation is of.
+        """Return each edited file with its content in the release and its content here.
 
         Args:
-            source: the files of the release.
+            source: the files of the installed release, as it was published.
 
         Raises:
             UpstreamError: the installation is another build of the release.
@@ -129,27 +137,27 @@ class EditedInstallation:
             for path in edited
         ]
         for file in files:
-            if not self._files[file.path].was(file.old):
+            if not self._files[file.path].is_original(file.old):
                 fault = f"found another {file.path} than was installed, expected the same build"
                 raise UpstreamError(f"{source.name}: {fault}")
         return files
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Give files back as they were installed: all of them, or none.
+        """Restore files to what was installed: all of them, or none.
 
         Args:
             files: what `differing` returned, or a part of it.
 
         Raises:
-            ScaffoldError: a file cannot be written, or has changed since.
+            ScaffoldError: a file cannot be written, or has changed since `differing` read it.
         """
+        restored: list[PlannedFile] = []
+        for file in files:
+            path = self._files[file.path].path
+            original = file.old or b""
+            restored.append(PlannedFile("module", path, new=original, old=file.new))
         try:
-            write(
-                PlannedFile(
-                    "module", self._files[file.path].path, file.old or b"", file.new
-                )
-                for file in files
-            )
+            write(restored)
         except ScaffoldError as error:
             raise ScaffoldError(
                 f"the rows are written, no file is given back: {error}"

@@ -1,17 +1,17 @@
-"""What loops of a pile set, turn by turn."""
+"""Reads `for` loops by which a pile sets attributes."""
 
 import ast
 from collections.abc import Iterator, Mapping
 
 
 def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
-    """List the assignments with which an `if` in a loop begins, each with its test.
+    """Yield each `if` in a loop whose block begins with an assignment.
 
     Args:
         loop: The loop.
 
     Yields:
-        The test, and the assignment.
+        The test of the `if`, and the assignment.
     """
     for node in ast.walk(loop):
         if not isinstance(node, ast.If):
@@ -22,28 +22,25 @@ def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
 
 
 def value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.expr:
-    """Copy a value, with what names of a loop stand for in place of the names.
+    """Return an expression in one turn of a loop: loop variables are replaced by their values.
 
     Args:
-        value: The expression.
-        loop_values: What each name stands for in this turn.
-
-    Returns:
-        The copy.
+        value: The expression, which stays as it is.
+        loop_values: By loop variable, its value in this turn, as an expression.
     """
     text = ast.unparse(value)
     copied = ast.parse(text, mode="eval").body
-    names = _LoopNames(loop_values)
-    replaced: ast.expr = names.visit(copied)
+    transformer = _LoopVariables(loop_values)
+    replaced: ast.expr = transformer.visit(copied)
     return replaced
 
 
-class _LoopNames(ast.NodeTransformer):
-    """Replaces the names that a loop binds."""
+class _LoopVariables(ast.NodeTransformer):
+    """Replaces the variables of a loop by their values in one turn."""
 
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self._values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replace a name that a loop binds by its value in one turn."""
+        """Replace a name if it is a variable of the loop."""
         return self._values.get(node.id, node)

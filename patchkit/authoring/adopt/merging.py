@@ -1,4 +1,4 @@
-"""Merges what two sides made of a text, by git; changes that only touch are both made."""
+"""Merges two changed versions of a text with git; changes of adjacent lines do not conflict."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from patchkit.authoring.adopt.edits import hunks, mark
+from patchkit.authoring.adopt.edits import hunks, syntax_hash
 from patchkit.errors import ScaffoldError
 
 _SIDES = ("ours", "base", "theirs")
@@ -17,35 +17,35 @@ _CONFLICT = re.compile(
     r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n",
     re.DOTALL | re.MULTILINE,
 )
-_LIKE = 0.4
-"""A text that is less like upstream's, from 0 to 1 by its lines, is no copy of it."""
+_LEAST_LIKENESS = 0.4
+"""The share of common lines, from 0 to 1, from which a text counts as a copy of upstream's."""
 
 
 class Merged(NamedTuple):
     """A merged text.
 
     Args:
-        text: the text; where the sides disagree, conflicts with git's markers stand in it.
+        text: the text, with a conflict between git's markers wherever the two sides disagree.
     """
 
     text: str
 
     @property
     def conflicts(self) -> list[str]:
-        """The parts that are a person's to decide, markers included."""
+        """The conflicts in the text, each with its markers."""
         return [match[0] for match in _CONFLICT.finditer(f"{self.text}\n")]
 
 
 def merged(base: str, ours: str, theirs: str) -> Merged:
-    """Return what a merge makes of the texts of two sides.
+    """Return the merge of two changed versions of a text, made by `git merge-file`.
 
     Args:
-        base: the text that both started from.
-        ours: what one side made of it.
-        theirs: what the other did.
+        base: the text that both versions started from.
+        ours: one version.
+        theirs: the other version.
 
     Raises:
-        ScaffoldError: there is no git to do it, or it fails.
+        ScaffoldError: git is not installed, or fails.
     """
     with TemporaryDirectory() as folder:
         for side, text in zip(_SIDES, (ours, base, theirs), strict=True):
@@ -55,56 +55,62 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
             command += ["-L", label]
         command += _SIDES
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
+            process = subprocess.run(  # noqa: S603
+                command, cwd=folder, capture_output=True, check=False
+            )
         except OSError as error:
             raise ScaffoldError(
                 f"git: {error.strerror}, expected it on PATH: it merges"
             ) from error
-    if not 0 <= done.returncode <= 127:  # the number of conflicts
+    if not 0 <= process.returncode <= 127:  # up to 127, it is the number of conflicts
         raise ScaffoldError(
-            f"git merge-file: {done.stderr.decode(errors='replace').strip()}"
+            f"git merge-file: {process.stderr.decode(errors='replace').strip()}"
         )
-    text = _CONFLICT.sub(_resolved, done.stdout.decode("utf-8"))
+    text = _CONFLICT.sub(_resolved, process.stdout.decode("utf-8"))
     return Merged(text.rstrip("\n"))
 
 
 def _resolved(conflict: re.Match[str]) -> str:
-    """Make both changes of a conflict, where git minds only that they touch.
+    """Resolve a conflict whose changes are adjacent but do not overlap, by making both.
 
     Args:
         conflict: a match of `_CONFLICT`.
 
     Returns:
-        The lines with both changes; the conflict as it is where the changes overlap.
+        The lines with both changes; the conflict itself where the changes overlap.
     """
     ours = conflict[1].splitlines(keepends=True)
     base = conflict[2].splitlines(keepends=True)
     theirs = conflict[3].splitlines(keepends=True)
-    # What both sides have changed in the same way is one change.
+    # A set, so that the same change on both sides is made once.
     changes = sorted(_changes(base, ours) | _changes(base, theirs))
     for change, following in pairwise(changes):
         if change.overlaps(following):
             return conflict[0]
-    for change in reversed(changes):  # so that the numbers of lines stay right
+    for change in reversed(changes):  # from the end, so that earlier indexes stay valid
         base[change.start : change.end] = change.lines
     return "".join(base)
 
 
 class _Change(NamedTuple):
-    """Lines that a side has put in the place of lines of the base, from `start` up to `end`."""
+    """The lines that one side has in place of `base[start:end]`."""
 
     start: int
     end: int
     lines: Sequence[str]
 
     def overlaps(self, following: "_Change") -> bool:
-        """Whether a change that starts no earlier changes the same lines, or inserts there, too."""
+        """Return whether a later change replaces one of the same lines, or inserts at one spot.
+
+        Args:
+            following: a change that does not start before this one.
+        """
         both_insert = self.start == self.end == following.start == following.end
         return self.end > following.start or both_insert
 
 
 def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
-    """List what a side has changed."""
+    """Return the changes that turn the base into one side."""
     return {
         _Change(
             hunk.old_start, hunk.old_end, tuple(side[hunk.new_start : hunk.new_end])
@@ -114,30 +120,31 @@ def _changes(base: Sequence[str], side: Sequence[str]) -> set[_Change]:
 
 
 def merged_copy(base: str, ours: str, theirs: str) -> str:
-    """Merge what a row and upstream made of a text, where the row's is a copy of upstream's.
+    """Merge a row's changed copy of upstream's code with the code of a later release.
 
     Args:
-        base: the text in the old release.
-        ours: what the row makes of it.
-        theirs: the text in the later release.
+        base: the code in the old release.
+        ours: the row's changed copy of it.
+        theirs: the code in the later release.
 
     Returns:
-        The merged text, which can be parsed.
+        The merged code, which can be parsed.
 
     Raises:
-        ScaffoldError: the row's text is no copy of upstream's, the sides conflict, or what was
-            merged cannot be parsed; the second argument is the merge.
+        ScaffoldError: the row's code is no copy of upstream's, the changes conflict, or the merged
+            code cannot be parsed. For the last two, the second argument of the error is the text
+            of the conflicts or of the merge.
     """
     merge = merged(base, ours, theirs)
     lines = SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False)
-    if lines.ratio() < _LIKE:
+    if lines.ratio() < _LEAST_LIKENESS:
         raise ScaffoldError("its code is its own, and upstream's has changed")
     conflicts = merge.conflicts
     if conflicts:
         noun = "conflict" if len(conflicts) == 1 else "conflicts"
         raise ScaffoldError(f"{len(conflicts)} {noun}", "".join(conflicts))
     try:
-        mark(merge.text)
+        syntax_hash(merge.text)  # parses it
     except SyntaxError as error:
         raise ScaffoldError(f"merged: {error.msg}", merge.text) from error
     return merge.text

@@ -1,4 +1,4 @@
-"""Rewrites imports of names that have moved."""
+"""Rewrites `from … import …` statements for names that have moved to another module."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -9,11 +9,13 @@ from patchkit.core.rows.target import Target
 
 
 def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
-    """Return a text with `from … import …` of names that have moved; they are bound as before.
+    """Return the text of a module that imports moved names from where they are now.
+
+    Each name stays bound as before: `from a import f` becomes `from b import g as f`.
 
     Args:
-        text: the text of a module.
-        moved: where names are now, by where they were.
+        text: the text of the module.
+        moved: the new target of each moved name, by its old target.
     """
 
     def changes(content: bytes) -> Iterator[TextChange]:
@@ -28,7 +30,7 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
             start_of_line = content.rfind(b"\n", 0, start) + 1
             before = content[start_of_line:start].decode()
             separator = f"\n{before}"
-            if before.strip():  # behind other code, the statements stay on the line
+            if before.strip():  # other code is before the import on its line
                 separator = "; "
             text_of_imports = separator.join(statements)
             yield start, end, text_of_imports
@@ -37,11 +39,11 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
 
 
 def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[str]:
-    """Write an import as one of what has stayed, and one for each name that has moved.
+    """Split an import into one of the names that stayed, and one for each name that moved.
 
     Args:
         node: the import.
-        moved: where names are now, by where they were.
+        moved: the new target of each moved name, by its old target.
 
     Returns:
         The statements; none where no name has moved, or the import is relative.

@@ -1,4 +1,8 @@
-"""Resolves names of a pile's module to what its imports and plain assignments bind them to."""
+"""Resolves the names in a module of a pile, by its imports and simple assignments.
+
+`lib` stands for `up.lib` after `from up import lib`, and `Engine` for `up.lib.Engine` after
+`Engine = lib.Engine`. Nothing is imported.
+"""
 
 import ast
 from collections.abc import Iterable, Mapping
@@ -14,14 +18,14 @@ _MODULE_LOOKUPS = ("sys.modules.get", "importlib.import_module", "import_module"
 
 @dataclass
 class NameScope:
-    """What the names of a scope stand for.
+    """What the names in a module or a function stand for.
 
     A name that is bound under a condition may stand for several things.
 
     Args:
         dotted_names: By name, what it may stand for, such as `vllm.v1.request.Request`.
         texts: By name, the strings that it may be.
-        loop_values: By name that a loop binds, its expression in one turn of that loop.
+        loop_values: By variable of a loop, its value in one turn, as an expression.
     """
 
     dotted_names: dict[str, list[str]] = field(default_factory=dict)
@@ -29,10 +33,10 @@ class NameScope:
     loop_values: dict[str, ast.expr] = field(default_factory=dict)
 
     def inner(self, own_names: Iterable[str] = ()) -> "NameScope":
-        """Return the scope of code inside this one.
+        """Return a copy of the scope, for a function or a loop inside of it.
 
         Args:
-            own_names: Names that the code binds itself, and that mean nothing there yet.
+            own_names: Names that hide those of this scope, such as the function's parameters.
         """
         hidden_names = set(own_names)
         return NameScope(
@@ -45,10 +49,10 @@ class NameScope:
         """Bind a name as an assignment does.
 
         Args:
-            target: What is assigned to; nothing but a name is bound.
+            target: What is assigned to; only a name has an effect.
             value: The value of the assignment.
-            is_plain: Whether the assignment runs in any case, so that the name can no longer
-                stand for what it did before.
+            is_plain: Whether the assignment always runs, so that the name has no other meaning
+                any more.
         """
         if not isinstance(target, ast.Name):
             return
@@ -59,30 +63,30 @@ class NameScope:
         _bind(self.texts, name, strings, is_plain=is_plain)
 
     def of_turn(self, target: ast.expr, value: ast.expr) -> "NameScope":
-        """Return the scope of one turn of a loop.
+        """Return the scope of one turn of a `for` loop.
 
         Args:
-            target: What the loop binds.
-            value: What it binds that to in this turn.
+            target: What the loop assigns to: a name, or several, as in `for owner, name in …`.
+            value: What it assigns in this turn, as an expression.
         """
         pairs = [(target, value)]
         if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS):
             pairs = list(zip(target.elts, value.elts, strict=False))
-        named = [
-            (part, part_value)
-            for part, part_value in pairs
-            if isinstance(part, ast.Name)
+        variables = [
+            (variable, variable_value)
+            for variable, variable_value in pairs
+            if isinstance(variable, ast.Name)
         ]
-        inner = self.inner(part.id for part, _ in named)
-        for part, part_value in named:
-            inner.loop_values[part.id] = part_value
-            inner.bind(part, part_value)
+        inner = self.inner(variable.id for variable, _ in variables)
+        for variable, variable_value in variables:
+            inner.loop_values[variable.id] = variable_value
+            inner.bind(variable, variable_value)
         return inner
 
     def bind_import(
         self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool
     ) -> None:
-        """Bind the names that an import binds.
+        """Bind the names that an import statement binds.
 
         Args:
             statement: The import.
@@ -100,6 +104,9 @@ class NameScope:
 
         Args:
             node: The expression.
+
+        Returns:
+            The dotted names; none where the expression is no name, attribute or item that is known.
         """
         if isinstance(node, ast.Name):
             return self.dotted_names.get(node.id, [])
@@ -122,6 +129,10 @@ class NameScope:
         return []
 
     def _dotted_names_of_item(self, node: ast.Subscript) -> list[str]:
+        """Return the dotted names that `container[key]` may stand for.
+
+        `sys.modules[name]` is a module, and `lib.__dict__[name]` an attribute of `lib`.
+        """
         keys = self.strings_of(node.slice)
         container = node.value
         container_name = dotted(container)
@@ -139,7 +150,9 @@ class NameScope:
         return names
 
     def strings_of(self, node: ast.expr) -> list[str]:
-        """Return the strings that an expression may be.
+        """Return the strings that an expression may be; none where that is unknown.
+
+        Of a tuple or a list, these are its elements.
 
         Args:
             node: The expression.
@@ -162,7 +175,7 @@ class NameScope:
         return []
 
     def _strings_of_template(self, node: ast.JoinedStr) -> list[str]:
-        """Return the string that an f-string is, if all of its parts are known."""
+        """Return the string that an f-string results in; none if one of its parts is unknown."""
         text = ""
         for part in node.values:
             strings = self.strings_of(part)
@@ -175,7 +188,7 @@ class NameScope:
 def _without(
     meanings: Mapping[str, list[str]], names: set[str]
 ) -> dict[str, list[str]]:
-    """Copy what names stand for, without those of some names."""
+    """Copy a mapping from names to what they may stand for, without some names."""
     return {
         name: list(meaning) for name, meaning in meanings.items() if name not in names
     }
@@ -188,7 +201,14 @@ def _bind(
     *,
     is_plain: bool,
 ) -> None:
-    """Set what a name stands for, or add to that."""
+    """Set what a name stands for.
+
+    Args:
+        meanings: By name, what it may stand for; is changed.
+        name: The name.
+        new_meanings: What it is bound to.
+        is_plain: Whether it is always bound to that, so that earlier meanings are dropped.
+    """
     all_meanings: list[str] = []
     if not is_plain:
         all_meanings += meanings.get(name, [])

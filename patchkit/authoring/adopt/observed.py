@@ -1,4 +1,7 @@
-"""Import a pile in a child process, and compare what it changes there with what its rows change."""
+"""Imports a pile in a child process, and compares what it changes there with what its rows change.
+
+A pile is a package that patches upstream as it is imported.
+"""
 
 import json
 import os
@@ -23,10 +26,10 @@ class ObservedChange:
 
     Args:
         target: The attribute, as `module:qualname`.
-        is_new: Whether nothing was there before.
-        by: The function or class that is there now, as `module:qualname`; it ends with a colon
-            where that has no name.
-        copies: Names in other modules, as `module:name`, that still stand for the original.
+        is_new: Whether the attribute did not exist before.
+        by: Its new value, a function or class, as `module:qualname`; `module:` where the value
+            has no name.
+        copies: Names in other modules, as `module:name`, that are still bound to the original.
     """
 
     target: str
@@ -36,21 +39,21 @@ class ObservedChange:
 
     @property
     def has_named_value(self) -> bool:
-        """Whether what is there now has a name of its own."""
+        """Whether the new value is a function or class with a name."""
         return not self.by.endswith(":")
 
 
 @dataclass
 class PileObservation:
-    """The attributes that a pile changed in a child, compared with the targets of its rows.
+    """The attributes that a pile changed in a child process, compared with the targets of its rows.
 
     Args:
         changes: The changes of attributes.
-        faults: Modules that could not be imported, with their errors.
+        faults: By module that could not be imported, the error.
         unread: Changes that no row makes.
         inactive: Targets of rows that the pile did not change in the child.
-        copies: By target, the copies of the original that the pile did not change, and that
-            `rebind=True` would repoint.
+        copies: By target, the names elsewhere that the pile left bound to the original, and that
+            `rebind=True` would rebind.
     """
 
     changes: Sequence[ObservedChange]
@@ -60,7 +63,7 @@ class PileObservation:
     copies: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def compare(self, patches: Iterable[Patch]) -> None:
-        """Set `unread`, `inactive` and `copies` by what rows change.
+        """Fill in `unread`, `inactive` and `copies` by comparison with rows.
 
         Args:
             patches: All rows that were made of the pile.
@@ -84,8 +87,14 @@ class PileObservation:
     def _changes_without_row(
         self, rebind_by_target: Mapping[str, bool | Collection[str]]
     ) -> list[ObservedChange]:
-        """List changes of what is no target, unless a row that repoints copies makes them."""
-        repointed = {
+        """Return the changes of attributes that no row has as its target.
+
+        A row with `rebind` also changes other names of its target: these do not count.
+
+        Args:
+            rebind_by_target: The `rebind` of rows, by target.
+        """
+        values_of_rebinding_rows = {
             change.by
             for change in self.changes
             if rebind_by_target.get(change.target, False)
@@ -94,7 +103,7 @@ class PileObservation:
             change
             for change in self.changes
             if change.target not in rebind_by_target
-            and change.by not in repointed
+            and change.by not in values_of_rebinding_rows
             and change.has_named_value
         ]
 
@@ -106,17 +115,17 @@ def observe(
     packages: Iterable[str],
     path: Path | None = None,
 ) -> PileObservation:
-    """Import the modules of a pile in a child, and return what they change.
+    """Import the modules of a pile in a child process, and return what they change.
 
     Args:
         modules: The modules of the pile to import.
-        imported_first: Modules that are imported before, as the pile changes them.
-        stubs: Modules that a stub stands for where they cannot be imported.
+        imported_first: Modules to import before: those that the pile changes.
+        stubs: Modules to replace by an empty stand-in where they cannot be imported.
         packages: The packages whose attributes are compared.
         path: The folder from which the pile is imported; None where it is installed.
 
     Raises:
-        ScaffoldError: The child died.
+        ScaffoldError: The child ended before it wrote its answer.
     """
     with TemporaryDirectory() as folder:
         answer_file = Path(folder, "answer.json")
@@ -140,7 +149,12 @@ def observe(
 
 
 def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[str]:
-    """Run `observing` as a program, with patchkit switched off."""
+    """Run `observing` as a program, with patchkit switched off in it.
+
+    Args:
+        request: Its input, as JSON.
+        path: The folder from which the pile is imported; None where it is installed.
+    """
     search_path = []
     if path:
         search_path.append(str(path))
@@ -163,26 +177,24 @@ def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[s
 
 @contextmanager
 def importable(pile: str) -> Iterator[Path | None]:
-    """Have a pile where a child can import it.
+    """Yield the folder from which a pile can be imported; None where it is installed.
+
+    A wheel is unpacked into a temporary folder, which is deleted at the end of the context.
 
     Args:
         pile: A folder, a wheel, or the name of an installed package.
 
-    Returns:
-        A context of the folder to import it from; None where it is installed. What a wheel
-        contains is there within the context only.
-
     Raises:
-        ScaffoldError: It is a release on an index.
+        ScaffoldError: The pile is a release on an index, such as `name==1.0`.
     """
-    folder = Path(pile)
-    if folder.is_dir():
-        outermost = folder.resolve()
-        while (outermost / "__init__.py").exists():
-            outermost = outermost.parent
-        yield outermost
+    path = Path(pile)
+    if path.is_dir():
+        folder = path.resolve()
+        while (folder / "__init__.py").exists():  # out of the package
+            folder = folder.parent
+        yield folder
     elif pile.endswith(".whl"):
-        with TemporaryDirectory() as unpacked, ZipFile(folder) as archive:
+        with TemporaryDirectory() as unpacked, ZipFile(path) as archive:
             archive.extractall(unpacked)
             yield Path(unpacked)
     elif "=" in pile:

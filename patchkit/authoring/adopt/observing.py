@@ -1,6 +1,7 @@
 """Compares the attributes of modules and classes before and after a pile is imported.
 
-This file is the program of the child in which the pile is imported; it needs Python alone.
+A pile is a package that patches upstream as it is imported. `observed` runs this file as a program
+in a child process; it imports nothing but Python's library.
 """
 
 import contextlib
@@ -13,13 +14,14 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 _INNER = ("__func__", "fget", "func", "__wrapped__")
+"""The attributes in which descriptors and decorated functions have the function itself."""
 _MISSING = object()
 
 Attribute = tuple[str, str]
-"""An attribute: its module, and its qualname in that."""
+"""An attribute: its module, and its qualified name there."""
 
 Attributes = Mapping[Attribute, Any]
-"""What attributes hold."""
+"""The values of attributes."""
 
 
 def main() -> None:
@@ -27,7 +29,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     faults_of_first = _import(request["first"])
     faults = dict(faults_of_first)
-    # The stubs come last: a module that can be imported without them is not to see them.
+    # Only now: modules that can be imported without stubs shall not find them.
     stub_finder = _StubFinder(request["stubs"])
     sys.meta_path.append(stub_finder)
     faults_of_stubs = _import(request["stubs"])
@@ -44,7 +46,7 @@ def main() -> None:
 
 
 def _changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
-    """Describe the attributes that differ, of modules and classes that were there before."""
+    """Describe the attributes that differ, of modules and classes that existed before."""
     owners = {_owner(attribute) for attribute in before}
     for attribute, value in after.items():
         original = before.get(attribute, _MISSING)
@@ -56,19 +58,21 @@ def _changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
 
 
 def _owner(attribute: Attribute) -> Attribute:
-    """Name the class or the module that has an attribute."""
+    """Return the class or the module that has an attribute; a module has the qualname ''."""
     module, qualname = attribute
     owner = qualname.rpartition(".")[0]
     return module, owner
 
 
 class _StubType(type):
-    """A class that has any attribute; called with a function, it is a decorator."""
+    """The type of stubs: classes that have any attribute and can be used as decorators."""
 
     def __getattr__(cls, name: str) -> Any:
+        """Return another stub for any attribute that is missing."""
         return _stub(name, cls.__module__)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return what is decorated, if it is called like a decorator; else an instance."""
         is_decorator = len(args) == 1 and callable(args[0])
         if is_decorator:
             return args[0]
@@ -76,6 +80,11 @@ class _StubType(type):
 
 
 def _stub(name: str, module: str) -> type:
+    """Make a class that stands for a name of a module that cannot be imported.
+
+    Raises:
+        AttributeError: Python itself asks for a special name, which a stub must not have.
+    """
     if name.startswith("__"):
         raise AttributeError(name)
     members = {"__init__": lambda *_, **__: None, "__module__": module}
@@ -83,7 +92,7 @@ def _stub(name: str, module: str) -> type:
 
 
 class _StubModule(ModuleType):
-    """A module that has any attribute."""
+    """An empty package that stands for one that cannot be imported; it has any attribute."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -96,17 +105,17 @@ class _StubModule(ModuleType):
 
 
 class _StubFinder:
-    """Finds and loads stubs of packages, and of all modules below them.
+    """A finder and loader of stubs for packages, and for all modules inside of them.
 
     Args:
-        packages: The packages that are stubs where they cannot be imported.
+        packages: The packages that become stubs where they cannot be imported.
     """
 
     def __init__(self, packages: Iterable[str]) -> None:
         self._packages = tuple(packages)
 
     def find_spec(self, name: str, *_: object) -> Any:
-        """Return a spec for a stub or a module below one, None for any other module."""
+        """Return a spec for a module of these packages; None for any other module."""
         path = f"{name}."
         for package in self._packages:
             prefix = f"{package}."
@@ -123,7 +132,7 @@ class _StubFinder:
 
 
 def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Import modules one after another; yield those that fail, with their errors."""
+    """Import modules one after another, and yield those that fail, with their errors."""
     for module in modules:
         try:
             importlib.import_module(module)
@@ -133,7 +142,7 @@ def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
-    """List what the loaded modules of packages have, and the classes that they define."""
+    """Yield the attributes of the loaded modules of packages, and of the classes defined there."""
     tops = set(packages)
     loaded_modules = sorted(sys.modules.items())
     for name, module in loaded_modules:
@@ -165,11 +174,11 @@ def is_code(value: object) -> bool:
 def described(
     attribute: Attribute, value: Any, before: Attributes, after: Attributes
 ) -> dict[str, Any]:
-    """Describe a change as the answer has it.
+    """Describe a change for the answer.
 
     Args:
         attribute: The attribute that has changed.
-        value: What it holds now.
+        value: Its value now.
         before: All attributes before the pile was imported.
         after: All attributes now.
 
@@ -178,13 +187,13 @@ def described(
     """
     original = before.get(attribute, _MISSING)
     copies = []
-    for holder, held_value in after.items():
-        if held_value is not original:
+    for other, other_value in after.items():
+        if other_value is not original:
             continue
-        _, held_qualname = holder
-        is_of_module = "." not in held_qualname
-        if is_of_module and is_code(held_value):
-            copies.append(":".join(holder))
+        _, qualname_of_other = other
+        is_of_module = "." not in qualname_of_other
+        if is_of_module and is_code(other_value):
+            copies.append(":".join(other))
     inner = unwrapped(value)
     module = getattr(inner, "__module__", "")
     qualname = getattr(inner, "__qualname__", "")
@@ -197,7 +206,9 @@ def described(
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function that a static method, a property or another descriptor holds.
+    """Return the function inside of a static method, a property or another descriptor.
+
+    It goes on from wrapper to wrapper until it finds a function or a class.
 
     Args:
         value: The descriptor; anything else is returned as it is.
@@ -206,12 +217,13 @@ def unwrapped(value: Any) -> Any:
         return value
     for name in _INNER:
         with contextlib.suppress(Exception):
+            # Not `getattr`, which would run a `__getattr__` of the pile.
             return unwrapped(object.__getattribute__(value, name))
     return value
 
 
 if __name__ == "__main__":
-    # The folder of this file comes first there, and its modules are none of the pile's.
+    # Python puts the folder of this file first: its modules would hide others of their names.
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
     main()

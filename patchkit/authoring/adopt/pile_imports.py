@@ -1,4 +1,4 @@
-"""Which modules of a pile import, or seem to use, one another."""
+"""Tells which modules of a pile import one another, or seem to use each other's names."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -8,13 +8,10 @@ from patchkit.authoring.adopt.pile_reader import PileReader
 
 
 def imported_modules(readers: Sequence[PileReader]) -> set[str]:
-    """Name the modules that other modules of a pile import.
+    """Return the full names of the modules that other modules of a pile import.
 
     Args:
         readers: The readers of the pile's modules.
-
-    Returns:
-        Their full names.
     """
     imported: set[str] = set()
     for reader in readers:
@@ -26,11 +23,13 @@ def imported_modules(readers: Sequence[PileReader]) -> set[str]:
 def root_modules(
     readers: Sequence[PileReader], with_rows: Collection[str]
 ) -> list[str]:
-    """Name the packages, and the modules with rows, that no other module imports.
+    """Return the modules to import so that the whole pile is imported.
+
+    These are the packages, and the modules with rows, that no other module imports.
 
     Args:
         readers: The readers of the pile's modules.
-        with_rows: The names of the modules that rows are made of.
+        with_rows: The names of the modules from which rows are made.
 
     Returns:
         Their full names, in the order of the readers.
@@ -47,7 +46,9 @@ def root_modules(
 def is_used_elsewhere(
     owner: PileReader, readers: Sequence[PileReader], names: set[str]
 ) -> bool:
-    """Return whether another module seems to use a name of a module.
+    """Return whether another module of a pile seems to use one of some names of a module.
+
+    That is so where its text contains the name, and the name of the module.
 
     Args:
         owner: The reader of the module that has the names.

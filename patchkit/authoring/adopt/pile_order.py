@@ -1,4 +1,4 @@
-"""Orders the modules of a pile as they are imported, and its rows as the pile makes changes."""
+"""Orders the modules of a pile by their imports, and its rows by the order of its changes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,15 +11,15 @@ from patchkit.core.rows.declaration import Patch
 def read_pile(
     source: ReleaseSource, only: Sequence[str], dialects: Sequence[Dialect]
 ) -> list[PileReader]:
-    """Read the modules of a package.
+    """Read the modules of a pile, in the order in which Python would run them.
 
     Args:
         source: The files of the package.
         only: The modules and packages to read; empty for all.
-        dialects: What reads statements other than assignments.
+        dialects: The readers of statements other than assignments.
 
     Returns:
-        A reader for each module, after those of the modules that it imports.
+        A reader for each module, after the readers of the modules that it imports.
     """
     readers: dict[str, PileReader] = {}
     for module in modules_of(source, [""]):
@@ -29,13 +29,14 @@ def read_pile(
             reader.read()
             readers[module.name] = reader
     ordered: dict[str, PileReader] = {}
+    # Python runs a package before its modules.
     for name in sorted(readers, key=lambda name: (name.count("."), name)):
-        _add_after_imports(name, readers, ordered, set())
+        _add_after_imports(name, readers, ordered, entered=set())
     return list(ordered.values())
 
 
 def _is_inside(module: str, packages: Iterable[str]) -> bool:
-    """Return whether a module is one of some modules, or below one."""
+    """Return whether a module is one of some modules and packages, or inside of one."""
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
@@ -45,13 +46,15 @@ def _add_after_imports(
     ordered: dict[str, PileReader],
     entered: set[str],
 ) -> None:
-    """Add the reader of a module to those in order, after the readers of what it imports.
+    """Append the reader of a module to the ordered ones, after the readers of what it imports.
+
+    It calls itself for each import of the module.
 
     Args:
-        name: The module, or what is no module of the pile.
-        readers: All readers by module.
-        ordered: Those that are in order.
-        entered: The modules that are being added: they may import each other.
+        name: The name of the module; one that is not in the pile is skipped.
+        readers: All readers, by module.
+        ordered: The readers in order so far; is extended.
+        entered: The modules whose imports are being followed, which may import each other.
     """
     if name not in readers or name in ordered or name in entered:
         return
@@ -62,19 +65,19 @@ def _add_after_imports(
 
 
 def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
-    """Yield rows so that those of one target come in the order of the pile.
+    """Yield rows with `after` set so that rows for the same target apply in the pile's order.
 
     Args:
-        patches: The rows in that order.
+        patches: The rows, in the order in which the pile makes their changes.
     """
     last_by_target: dict[str, str] = {}
     for patch in patches:
         targets = {str(change.place) for change in patch.changes}
-        before = {
+        predecessors = {
             last_by_target[target] for target in targets if target in last_by_target
         }
         last_by_target.update(dict.fromkeys(targets, patch.name))
-        if before:
-            yield patch.__replace__(after=tuple(sorted(before)))
+        if predecessors:
+            yield patch.__replace__(after=tuple(sorted(predecessors)))
         else:
             yield patch

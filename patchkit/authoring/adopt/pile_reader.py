@@ -1,4 +1,7 @@
-"""Reads which attributes of other modules and classes a module of a pile sets, and to what."""
+"""Reads which attributes of other modules and classes a module of a pile sets, and to what.
+
+A pile is a package that patches upstream as it is imported. Its code is parsed, and never run.
+"""
 
 import ast
 import sys
@@ -17,7 +20,7 @@ from patchkit.authoring.adopt.calls_at_import import (
     called_at_import,
     called_by_statements,
 )
-from patchkit.authoring.adopt.definitions import is_check, names_in
+from patchkit.authoring.adopt.definitions import is_check
 from patchkit.authoring.adopt.loops import guarded_assignments, value_in_turn
 from patchkit.authoring.adopt.name_scopes import NameScope
 from patchkit.authoring.adopt.placements import (
@@ -35,6 +38,7 @@ _MUTABLE_METHODS = {*dir(list), *dir(dict), *dir(set)}
 _MUTATORS = _MUTABLE_METHODS - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
 """Methods that change a container in place."""
 
+# Why no row can do what a statement does, for the report of `patchkit adopt`.
 _MUTATES = "it changes or deletes what is there, or sets it as no row does"
 _READ_AGAIN = "the module reads it again, before a row sets it"
 _NAME_UNKNOWN = "the name that it sets is not told"
@@ -43,30 +47,30 @@ _CONDITIONAL_LOOP = "it is a loop that runs under a condition, or in a function"
 
 
 class PileReader:
-    """Reads the placements of one module of a pile, without running it.
+    """Reads the placements of one module: its statements that set attributes of other modules.
 
     Args:
         module: The module.
-        dialects: What reads statements other than assignments.
+        dialects: The readers of statements other than assignments.
     """
 
     def __init__(self, module: ModuleTree, dialects: Sequence[Dialect] = ()) -> None:
         self.module = module
         self.saved: dict[str, SavedOriginal] = {}
-        """What the module saves, by the name that it saves it under."""
+        """The originals that the module saves before it replaces them, by its names for them."""
         self.placements: list[Placement] = []
         self.imports: list[PileImport] = []
         self.scope = NameScope()
         self._dialects = dialects
         self._run_at_import = called_at_import(module.tree)
-        # Statements at the module's level are in no function, which "" stands for.
+        # "" stands for the module itself: its statements are in no function.
         self._run_unconditionally = {"", *called_by_statements(module.tree)}
         self._unread_functions = deque[
             tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]
         ]()
 
     def read(self) -> None:
-        """Read the module, then its functions, which may use any name of the module."""
+        """Read the module's statements, then its functions, which may use any of its names."""
         self._read_block(self.module.tree.body, StatementContext(self.scope))
         while self._unread_functions:
             function, context = self._unread_functions.popleft()
@@ -87,10 +91,10 @@ class PileReader:
         return [placement for placement in self.placements if placement.is_expressible]
 
     def _refuse_what_is_read_again(self) -> None:
-        """Give a reason to placements whose attribute is read below: a row sets it later."""
+        """Refuse placements whose attribute the module reads below: a row sets it after that."""
         read_again = set[str]()
         for statement in statements(self.module.tree.body):
-            if is_check(statement):
+            if is_check(statement):  # dropped from the body
                 continue
             for node in expressions(statement):
                 if isinstance(node, _SETTABLE) and isinstance(node.ctx, ast.Load):
@@ -106,7 +110,7 @@ class PileReader:
                 placement.reason = _READ_AGAIN
 
     def _set_above(self, line: int) -> set[str]:
-        """List the dotted names that rows could set of those set above a line."""
+        """Return the dotted names that expressible placements above a line set."""
         dotted_names = set[str]()
         for placement in self.placements:
             last_line = placement.statement.end_lineno or 0
@@ -115,14 +119,16 @@ class PileReader:
         return dotted_names
 
     def _read_block(self, body: Iterable[ast.stmt], context: StatementContext) -> None:
+        """Read the statements of a block one after another."""
         for statement in body:
             self._read_statement(statement, context)
             if isinstance(statement, ast.If) and isinstance(
                 statement.body[-1], ast.Return
-            ):
+            ):  # what follows runs only if the test is false
                 context = context.unless(statement.test)
 
     def _read_statement(self, node: ast.stmt, context: StatementContext) -> None:
+        """Read one statement by its kind, and the blocks in it; dialects are asked first."""
         from_dialects = list[Placement]()
         for dialect in self._dialects:
             from_dialects.extend(dialect(self, node, context))
@@ -152,7 +158,7 @@ class PileReader:
             self._read_compound(node, context)
 
     def _refuse_mutations(self, node: ast.stmt, context: StatementContext) -> None:
-        """List containers that a statement changes in place, as by `lib.NAMES.append(1)`."""
+        """Record containers that a statement changes in place, as does `lib.NAMES.append(1)`."""
         if context.function and context.function not in self._run_at_import:
             return
         for call in expressions(node):
@@ -163,17 +169,20 @@ class PileReader:
     def _read_import(
         self, node: ast.Import | ast.ImportFrom, context: StatementContext
     ) -> None:
+        """Read an import: what its names stand for, and which modules the module imports."""
         context.scope.bind_import(node, self.module, is_plain=not context.conditions)
         if context.function:
             return
         modules: dict[str, None] = {}
         for _, _, target in imported(node, self.module):
             modules[target.module] = None
+            # `from package import name` may import the module `package.name`.
             modules[str(target).replace(":", ".")] = None
         for module in modules:
             self.imports.append(PileImport(module, context.conditions, node.lineno))
 
     def _read_compound(self, node: ast.stmt, context: StatementContext) -> None:
+        """Read the blocks of a compound statement; of another one, refuse what it sets."""
         if isinstance(node, ast.For):
             self._read_loop(node, context)
         elif isinstance(node, ast.If):
@@ -192,11 +201,13 @@ class PileReader:
             self._refuse_stores(node, node, context)
 
     def _read_assignment(self, node: ast.Assign, context: StatementContext) -> None:
+        """Read an assignment: it binds names, or sets attributes of other modules."""
         names_by_target = [
             self._foreign(context.scope.dotted_names_of(target))
             for target in node.targets
         ]
-        if len(node.targets) > 1 and all(names_by_target):  # `a.x = b.x = value`
+        # `a.x = b.x = value` is one placement of two attributes.
+        if len(node.targets) > 1 and all(names_by_target):
             dotted_names = [name for names in names_by_target for name in names]
             text = f"{{}} = {ast.unparse(node.value)}"
             placement = self.make_placement(
@@ -218,7 +229,7 @@ class PileReader:
     def _bind(
         self, node: ast.Assign, target: ast.Name, context: StatementContext
     ) -> None:
-        """Read what an assignment gives a name, which may be an original that it saves."""
+        """Read an assignment to a name; `original = lib.f` saves an original."""
         if context.is_plain:
             originals = self._foreign(context.scope.dotted_names_of(node.value))
             if originals:
@@ -228,7 +239,7 @@ class PileReader:
     def _refuse_stores(
         self, statement: ast.stmt, node: ast.AST, context: StatementContext
     ) -> None:
-        """List what is set or deleted by code that no row is made of."""
+        """Record what a part of a statement sets or deletes in a way that no row can express."""
         for part in ast.walk(node):
             if isinstance(part, _SETTABLE) and not isinstance(part.ctx, ast.Load):
                 if context.scope.dotted_names_of(part):
@@ -239,7 +250,7 @@ class PileReader:
     def _refuse(
         self, statement: ast.stmt, node: ast.expr, context: StatementContext
     ) -> None:
-        """List what an expression stands for among what no row can set."""
+        """Record the attribute that an expression stands for as one that no row can set."""
         dotted_names = self._foreign(context.scope.dotted_names_of(node))
         if dotted_names:
             placement = self.make_placement(
@@ -251,7 +262,7 @@ class PileReader:
     def _read_call(
         self, node: ast.Expr, call: ast.Call, context: StatementContext
     ) -> None:
-        """Read a call of `setattr`."""
+        """Read a call of `setattr(owner, name, value)`; other calls set nothing."""
         if dotted(call.func) != "setattr" or len(call.args) != 3:
             return
         owner_node, name_node, value = call.args
@@ -270,19 +281,23 @@ class PileReader:
                 placement.reason = _NAME_UNKNOWN
 
     def _read_loop(self, node: ast.For, context: StatementContext) -> None:
+        """Read a `for` loop: turn by turn if it goes through a tuple or list that it spells out."""
         if "sys.modules" in ast.unparse(node.iter):
             self._read_sweep(node, context)
             return
-        turns = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
-        for value in turns:
+        values = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
+        for value in values:
             scope = context.scope.of_turn(node.target, value)
             self._read_block(node.body, context._replace(loop=node, scope=scope))
-        if not turns:
+        if not values:
             context.scope.bind(node.target, node.iter)
             self._read_block(node.body, context.under_block("for"))
 
     def _read_sweep(self, node: ast.For, context: StatementContext) -> None:
-        """Read a loop over all modules, which replaces an original wherever a module has it."""
+        """Read a loop over `sys.modules` that replaces an original wherever a module has it.
+
+        The original is what a test in the loop compares with: `if value is lib.f: …`.
+        """
         for test, statement in guarded_assignments(node):
             originals = list[str]()
             for comparison in ast.walk(test):
@@ -307,29 +322,29 @@ class PileReader:
         text: str,
         context: StatementContext,
     ) -> Placement:
-        """Make a placement of a statement.
+        """Return the placement of a statement, with the reason if no row can express it.
 
         Args:
-            statement: See `Placement`, as for the next four.
-            dotted_names: The attributes.
-            value: What they become; a name that a loop binds is replaced by its value.
+            statement: The statement.
+            dotted_names: The attributes that it sets.
+            value: Their new value; variables of a loop in it are replaced by their values.
             node: The code that is replaced in the body.
-            text: What replaces it.
+            text: The code that replaces it, with `{}` for the name of the value.
             context: The code around the statement.
-
-        Returns:
-            The placement; it has a reason where the statement does not run once, at import.
         """
         turn_value = value_in_turn(value, context.scope.loop_values)
         placement = Placement(
             statement, dotted_names, turn_value, node, text, context.is_plain
         )
         conditions = [ast.unparse(condition) for condition in context.conditions]
+        # A loop, or an assignment with several targets, sets each of the attributes.
         sets_all = isinstance(node, (ast.For, ast.Assign)) or "'for'" in conditions
         placement.is_either = len(dotted_names) > 1 and not sets_all
+        # A condition such as `"f" not in vars(lib)` asks whether the attribute exists.
         placement.is_new = any(" not in " in condition for condition in conditions)
         placement.function = context.function
         is_named = isinstance(turn_value, ast.Name)
+        # The value depends on the turn: the body names each value, and has no loop any more.
         if context.loop is not None and ast.dump(turn_value) != ast.dump(value):
             placement.node = context.loop
             placement.text = "pass"
@@ -341,12 +356,12 @@ class PileReader:
     def _reason(
         self, placement: Placement, context: StatementContext, *, is_named: bool
     ) -> str:
-        """Say why no row can do what a statement does; '' where one can.
+        """Return why no row can do what a statement does; '' where one can.
 
         Args:
-            placement: What the statement sets.
+            placement: The placement of the statement.
             context: The code around it.
-            is_named: Whether the value has a name once the loop is gone that it may be in.
+            is_named: Whether the value has a name even without the loop around the statement.
         """
         function = context.function
         if function and function not in self._run_at_import:
@@ -357,12 +372,12 @@ class PileReader:
         if placement.text == "pass" and is_conditional:
             return _CONDITIONAL_LOOP
         loses_value = placement.node is context.loop and not is_named
-        if loses_value or _tests_loop_values(context):
+        if loses_value or context.depends_on_loop:
             return _DIFFERS_BY_TURN
         return ""
 
     def _foreign(self, dotted_names: Iterable[str]) -> list[str]:
-        """Leave out whole modules, and what is of the module itself or of Python's library."""
+        """Keep the dotted names of attributes that are neither the module's own nor Python's."""
         own_prefix = f"{self.module.name}."
         return [
             name
@@ -374,13 +389,5 @@ class PileReader:
 
 
 def _is_settable(target: ast.expr) -> bool:
-    """Return whether a row can do what an assignment to an attribute or an item does."""
+    """Return whether a row can set a target: an attribute or an item, but not a new module."""
     return isinstance(target, _SETTABLE) and dotted(target.value) != "sys.modules"
-
-
-def _tests_loop_values(context: StatementContext) -> bool:
-    """Return whether a condition asks for what a loop binds."""
-    for condition in context.conditions:
-        if not names_in(condition).isdisjoint(context.scope.loop_values):
-            return True
-    return False

@@ -1,4 +1,4 @@
-"""Makes rows and bodies of a pile: a package that patches upstream by assignments."""
+"""Turns a pile, a package that patches upstream by assignments on import, into rows and bodies."""
 
 import ast
 import re
@@ -21,15 +21,14 @@ from patchkit.authoring.adopt.guards import (
 from patchkit.authoring.adopt.observed import PileObservation, importable, observe
 from patchkit.authoring.adopt.pile_imports import (
     imported_modules,
-    is_used_elsewhere,
     root_modules,
 )
 from patchkit.authoring.adopt.pile_order import chained
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placed_targets import (
-    FUNCTIONS,
     METHODS,
     PlacedTarget,
+    can_be_wrapped,
     is_unrelated,
     placed_target,
 )
@@ -53,8 +52,8 @@ class PileRows(AdoptedRows):
         release: The release.
         pack: The name of the pack that the rows are written into.
         readers: The readers of the pile's modules, in the order of their imports.
-        by_hand: Copies that the pile sets itself, with the definition that they are copies of.
-        observed: What the pile was observed to change.
+        by_hand: By copy of a definition that the pile itself sets, the target of the definition.
+        observed: What the pile changed when it was imported in a child process, if it was.
         names: The names of rows that are taken.
         codes: By module of the pile, the module of the pack that has its code.
     """
@@ -69,10 +68,8 @@ class PileRows(AdoptedRows):
 
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
-        self._patching: set[str] = set()
-        for reader in self.readers:
-            if reader.expressible:
-                self._patching.add(reader.module.name)
+        expressible = [reader for reader in self.readers if reader.expressible]
+        self._patching = {reader.module.name for reader in expressible}
         self._base = common_package(self._patching)
 
     @property
@@ -89,7 +86,7 @@ class PileRows(AdoptedRows):
         rows_by_module = list[_ModuleRows]()
         words = ["old_pile"]
         for reader in self.readers:
-            self._leave_unexpressed(reader)
+            self._list_unexpressed(reader)
             if not reader.expressible:
                 continue
             word = unused(body_word(reader.module.name, self._base), words)
@@ -110,11 +107,13 @@ class PileRows(AdoptedRows):
             self._switch_off(with_bodies)
 
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
-        """Have the rows stand for the pile's modules, before the package of those is imported."""
+        """Add the row that keeps the pile's modules from patching upstream a second time."""
         modules = [rows.reader.module for rows in rows_by_module]
         if not self._base:
             self.left += [
-                UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                UnexpressedCode(
+                    module.path, line=1, code="", reason=_NO_PACKAGE, place=module.name
+                )
                 for module in modules
             ]
             return
@@ -125,34 +124,35 @@ class PileRows(AdoptedRows):
         self.bodies["patch_old_pile"] = body
 
     def observe(self, pile: str, stubs: Sequence[str]) -> None:
-        """Import the pile in a child, and list what it changes there and no row does.
+        """Import the pile in a child process, and list what it changes there and no row does.
 
         Args:
             pile: The folder, the wheel, or the name of the package.
-            stubs: Modules that a stub stands for where they cannot be imported.
+            stubs: Modules to replace by an empty stand-in where they cannot be imported.
 
         Raises:
-            ScaffoldError: The pile cannot be imported from there, or the child died.
+            ScaffoldError: The pile cannot be imported from there, or the child failed.
         """
         own_packages = {reader.module.name.partition(".")[0] for reader in self.readers}
         target_modules: set[str] = set()
         for patch in self.patches:
             target_modules.update(change.place.module for change in patch.changes)
         packages = {name.partition(".")[0] for name in target_modules} - own_packages
-        watched = [
+        upstream_modules = [
             name for name in target_modules if name.partition(".")[0] in packages
         ]
         with importable(pile) as path:
             self.observed = observe(
-                root_modules(self.readers, self.codes) or [self._base],
-                sorted(packages.union(watched)),
-                stubs,
-                packages,
-                path,
+                modules=root_modules(self.readers, self.codes) or [self._base],
+                imported_first=sorted(packages.union(upstream_modules)),
+                stubs=stubs,
+                packages=packages,
+                path=path,
             )
         self.observed.compare(self.patches)
         for change in self.observed.unread:
             reason = f"it was observed to become {change.by}; no statement that was read sets it"
+            # No statement is known that sets it: it has no file, line and code.
             self.left.append(UnexpressedCode("", 0, "", reason, change.target))
 
     def leave(
@@ -162,7 +162,7 @@ class PileRows(AdoptedRows):
 
         Args:
             reader: The reader of the module that sets it.
-            placement: What sets it.
+            placement: The placement that sets it.
             reason: Why no row does.
             dotted_name: The attribute.
         """
@@ -173,8 +173,8 @@ class PileRows(AdoptedRows):
             UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name)
         )
 
-    def _leave_unexpressed(self, reader: PileReader) -> None:
-        """List what no row sets of a module, which is all where the pile does not import it."""
+    def _list_unexpressed(self, reader: PileReader) -> None:
+        """List the attributes that a module sets and no row can: all if it is never imported."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
         is_imported = name in self._imported or reader.module.is_package
@@ -196,10 +196,10 @@ class _ModuleRows:
     """Makes the rows of one module of a pile.
 
     Args:
-        pile: The rows of the pile.
+        pile: The rows of the pile, to which they are added.
         reader: The reader of the module.
         guard: The conditions under which the pile imports the module.
-        word: What names the body and the rows.
+        word: The word for the module in the names of its body and its rows.
     """
 
     def __init__(
@@ -212,13 +212,14 @@ class _ModuleRows:
         self._body_name = f"patch_{word}"
         self._expressible = reader.expressible
         only_builds = all(placement.builds for placement in self._expressible)
+        # If the body `patch_x` has other text than the module, the module's is in `code_x`.
         prefix = "code" if guard.test or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
         title = f"Adopted from {pile.origin}: {reader.module.path}"
         self._title = " ".join(title.split())
 
     def run(self) -> None:
-        """Add the rows to the pile's, with the module's text as their body."""
+        """Add the module's rows to the pile's, and its text as their body."""
         pile = self._pile
         body = BodyText(self.reader, pile.codes)
         modules = [reader.module for reader in pile.readers]
@@ -235,11 +236,15 @@ class _ModuleRows:
         pile.patches += rows
 
     def _guarded(self, rows: Sequence[Patch]) -> list[Patch]:
-        """Write the body that stands before the code, and have rows of that body go through it."""
+        """Write the body that imports the code only if the guard holds, for the rows to refer to.
+
+        Args:
+            rows: The rows, which refer to the code itself.
+        """
         names: set[str] = set()
         guarded_rows = list[Patch]()
         for row in rows:
-            if row.body != self._body_name:
+            if row.body != self._body_name:  # the row has a built value
                 guarded_rows.append(row)
                 continue
             conditions = [row.when, row.verify]
@@ -251,7 +256,7 @@ class _ModuleRows:
         return guarded_rows
 
     def _groups(self, body: BodyText) -> Iterator[tuple[Placement, Sequence[Change]]]:
-        """List the first placement of each row, of a module or a registration, and its changes."""
+        """Yield the first placement of each row, with the row's changes."""
         placements_by_key: dict[str, list[Placement]] = {}
         for placement in self._expressible:
             key = placement.key or placement.function
@@ -274,13 +279,13 @@ class _ModuleRows:
         *,
         is_alone: bool,
     ) -> Patch:
-        """Make a row.
+        """Make a row, and a body for it if its value has to be built.
 
         Args:
             body: The body of the module.
             prose: The texts of the row, by field.
             placement: The first placement of the row.
-            changes: The changes.
+            changes: The changes of the row.
             is_alone: Whether it is the only row of the module.
         """
         texts = dict(prose)
@@ -308,13 +313,13 @@ class _ModuleRows:
         return row
 
     def _row_name(self, key: str) -> str:
-        """Make a name of the module and of the end of a key, which no row has yet."""
+        """Return a name that no row has yet: `lib-engine-step` for `Engine.step` of `lib`."""
         name = "-".join([self._word, *key.split(".")[-2:]]).lower()
         plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
         return unused(plain_name or "row", self._pile.names)
 
     def _with_built_value(self, row: Patch) -> Patch:
-        """Give a row a body of its own, which calls the factory of its value."""
+        """Return a row with a body of its own, which calls the factory of its value."""
         change = next(iter(row.changes))
         factory = change.body_name
         body_name = f"patch_{row.name.replace('-', '_')}_built"
@@ -325,34 +330,37 @@ class _ModuleRows:
         )
 
     def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
-        """Make the changes of a placement; list what the release has no attribute for."""
+        """Yield the changes of a placement; list the attributes that the release does not have."""
         try:
             targets = self._targets(placement)
         except ValueError as error:
             reason = f"no target says it: {error}"
             self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
             return
-        holders = {
+        owners = {
             placed.target.holder
             for placed in targets.values()
             if placed.facts is None or placed.is_present
         }
         for dotted_name, placed in targets.items():
-            holder = placed.target.holder
-            if placed.is_absent and holder in holders:
-                continue  # an alternative name: the release has another one of them
-            if placed.is_absent and not self._pile.release.has(holder):
-                reason = f"{self._pile.release.name} has no {holder}"
+            owner = placed.target.holder
+            if placed.is_absent and owner in owners:
+                continue  # an alternative: the release has another name of the same owner
+            if placed.is_absent and not self._pile.release.has(owner):
+                reason = f"{self._pile.release.name} has no {owner}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
             facts = placed.facts or Facts("undecidable")
             yield self._change(body, placement, placed.target, facts)
 
     def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
-        """Look the attributes of a placement up in the release.
+        """Look up the attributes of a placement in the release.
+
+        Returns:
+            The target of each dotted name.
 
         Raises:
-            ValueError: One of them is no target, or any of several may be meant.
+            ValueError: A name is no target, or it is unclear which of several is set.
         """
         release = self._pile.release
         targets = {
@@ -367,13 +375,14 @@ class _ModuleRows:
     def _change(
         self, body: BodyText, placement: Placement, target: Target, facts: Facts
     ) -> Change:
-        """Make the change of one attribute: a Wrap where that can be, else an Add or a Replace."""
-        can_be_wrapped = self._can_be_wrapped(placement, facts)
-        if can_be_wrapped and body.wrapped(placement, is_method=facts.kind in METHODS):
+        """Make the change of one attribute: a Wrap where possible, else an Add or a Replace."""
+        is_wrap = can_be_wrapped(self.reader, self._pile.readers, placement, facts)
+        if is_wrap and body.wrapped(placement, is_method=facts.kind in METHODS):
             by, _ = body.by(placement)
             return Wrap(str(target), by=by, rebind=False)
         by, own_name = body.by(placement)
         when = body.when(placement, own_name)
+        # A name of a module that was imported from the module that defines it.
         is_copy = facts.module not in ("", target.module) and "." not in target.qualname
         if is_copy:
             self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
@@ -382,18 +391,7 @@ class _ModuleRows:
         rebind: bool | tuple[str, ...] = False
         if placement.rebinds:
             rebind = (self.reader.module.name.partition(".")[0],)
-        fits_no_caller = is_unrelated(self.reader, placement, facts)
+        unrelated = is_unrelated(self.reader, placement, facts)
         return Replace(
-            str(target), by=by, when=when, rebind=rebind, unrelated=fits_no_caller
+            str(target), by=by, when=when, rebind=rebind, unrelated=unrelated
         )
-
-    def _can_be_wrapped(self, placement: Placement, facts: Facts) -> bool:
-        """Return whether a function is replaced whose replacement nothing else uses."""
-        is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
-        if not is_callable or len(placement.dotted_names) != 1 or placement.key:
-            return False
-        names = {ast.unparse(placement.value)}
-        for name, original in self.reader.saved.items():
-            if original.dotted_name == placement.dotted_names[0]:
-                names.add(name)
-        return not is_used_elsewhere(self.reader, self._pile.readers, names)

@@ -1,4 +1,7 @@
-"""Turns the dotted names that a pile sets into targets, with what a release says of them."""
+"""Turns the dotted names that a pile sets into targets, and looks them up in a release.
+
+`up.lib.Engine.step` is the target `up.lib:Engine.step`, if `up.lib` is a module of the release.
+"""
 
 import ast
 from collections.abc import Sequence
@@ -14,6 +17,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     signature_of,
 )
 from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.adopt.pile_imports import is_used_elsewhere
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
 from patchkit.core.rows.target import Target
@@ -24,11 +28,11 @@ METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
 
 @dataclass
 class PlacedTarget:
-    """A dotted name as a target, and what the release says of it.
+    """A dotted name as a target, and what a release has there.
 
     Args:
         target: The target.
-        facts: What the release says; None where the target is of another package.
+        facts: The facts of the target in the release; None where it is of another package.
     """
 
     target: Target
@@ -41,19 +45,19 @@ class PlacedTarget:
 
     @property
     def is_absent(self) -> bool:
-        """Whether the release does not have it for sure."""
+        """Whether it is certain that the release does not have it."""
         return self.facts is not None and self.facts.state == "absent"
 
 
 def placed_target(
     release: CheckedRelease, dotted_name: str, *, is_definition: bool
 ) -> PlacedTarget:
-    """Find where the module ends in a dotted name, and ask a release for the target.
+    """Find the target that a dotted name means, and look it up in a release.
 
     Args:
         release: The release.
         dotted_name: An attribute or an item, such as `up.lib.TABLE['a']`.
-        is_definition: Whether the definition is meant, where the name is a copy of it.
+        is_definition: Whether a name that was imported from elsewhere means its definition there.
 
     Raises:
         ValueError: It cannot be written as a target.
@@ -68,13 +72,13 @@ def placed_target(
             break
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
-    Target.parse(str(target))
+    Target.parse(str(target))  # raises ValueError where it is no valid target
     if not release.covers(parts[:1]):
-        return PlacedTarget(target, None)
-    holder = release.facts(target.holder)
-    if holder.kind == str(Kind.CLASS) and holder.qualname:
-        # A class has its own name there, whichever name the pile found it by.
-        target = Target(holder.module, f"{holder.qualname}.{parts[-1]}{item_part}")
+        return PlacedTarget(target, facts=None)
+    owner = release.facts(target.holder)
+    if owner.kind == str(Kind.CLASS) and owner.qualname:
+        # The pile may name the class by an import elsewhere; the target is where it is defined.
+        target = Target(owner.module, f"{owner.qualname}.{parts[-1]}{item_part}")
     facts = release.facts(target)
     if is_definition and facts.qualname:
         target = Target(facts.module, facts.qualname)
@@ -82,31 +86,63 @@ def placed_target(
 
 
 def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:
-    """Return whether the parts of a dotted name are a module, judged by case elsewhere."""
+    """Return whether the parts of a dotted name are a module.
+
+    Outside of the release's packages, that is judged by case: classes begin with a capital.
+    """
     if release.covers(parts[:1]):
         return release.has(Target(".".join(parts)))
     return not any(part.lstrip("_")[:1].isupper() for part in parts)
 
 
-def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
-    """Return whether callers of what was there may fail with what comes there.
+def can_be_wrapped(
+    reader: PileReader,
+    readers: Sequence[PileReader],
+    placement: Placement,
+    facts: Facts,
+) -> bool:
+    """Return whether a placement replaces one function, and nothing else uses its names.
 
     Args:
-        reader: The reader of the module that sets it.
-        placement: What comes there.
-        facts: What was there.
+        reader: The reader of the module that sets the replacement.
+        readers: The readers of all modules of the pile.
+        placement: The placement of the replacement.
+        facts: The facts of the original.
+    """
+    if facts.kind not in FUNCTIONS | METHODS:
+        return False
+    if len(placement.dotted_names) != 1 or placement.key:
+        return False
+    names = {ast.unparse(placement.value)}
+    for name, original in reader.saved.items():
+        if original.dotted_name == placement.dotted_names[0]:
+            names.add(name)
+    return not is_used_elsewhere(reader, readers, names)
+
+
+def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
+    """Return whether callers of an original may fail with its replacement.
+
+    The row then needs `unrelated=True`.
+
+    Args:
+        reader: The reader of the module that sets the replacement.
+        placement: The placement of the replacement.
+        facts: The facts of the original.
     """
     if not facts.is_present or facts.kind == str(Kind.CLASS):
         return not _derives(reader, placement)
-    is_callable = facts.kind in METHODS or facts.kind in FUNCTIONS
-    if not is_callable or facts.signature is None:
+    if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:
         return False
     signature = _signature(reader, placement)
     return signature is None or refused_call(facts.signature, signature) is not None
 
 
 def _signature(reader: PileReader, placement: Placement) -> Signature | None:
-    """Return the parameters of what attributes become, if it is the only function of that name."""
+    """Return the signature of the function that a placement sets.
+
+    None where it is no function of the module, or the module has several of that name.
+    """
     name = dotted(placement.value)
     signatures = [
         signature_of(node.args)
@@ -117,7 +153,7 @@ def _signature(reader: PileReader, placement: Placement) -> Signature | None:
 
 
 def _derives(reader: PileReader, placement: Placement) -> bool:
-    """Return whether attributes become a class that derives from one of them."""
+    """Return whether a placement sets a class that derives from the class that it replaces."""
     name = dotted(placement.value)
     for node in reader.module.tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:

@@ -1,22 +1,27 @@
-"""Describes what a statement of a pile sets: attributes of other modules, and what they become."""
+"""Describes the statements by which a pile patches upstream: attributes, and their new values.
+
+A pile is a package that patches upstream as it is imported, by assignments such as
+`vllm.engine.Engine.step = step`. Each such statement is a placement.
+"""
 
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.name_scopes import NameScope
 
 
 class StatementContext(NamedTuple):
-    """The code around a statement: what its names stand for, and when it runs.
+    """The code around a statement: what names mean there, and when the statement runs.
 
     Args:
-        scope: What names stand for.
-        conditions: The conditions that it runs under; a constant, such as `"try"`, for a block
-            that is no `if`.
+        scope: What names mean.
+        conditions: The conditions that it runs under; a constant such as `"try"` for a block that
+            is no `if`.
         function: The name of the function that it is in; '' at the top of the module.
-        loop: The loop that it is in, where that is read one turn after another.
+        loop: The loop that it is in, if the values that the loop goes through are known.
     """
 
     scope: NameScope
@@ -26,11 +31,19 @@ class StatementContext(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the statement runs in any case, at the top of the module."""
+        """Whether the statement is at the top of the module, under no condition."""
         return not self.conditions and not self.function
 
+    @property
+    def depends_on_loop(self) -> bool:
+        """Whether a condition uses a variable of a loop whose values are known."""
+        for condition in self.conditions:
+            if not names_in(condition).isdisjoint(self.scope.loop_values):
+                return True
+        return False
+
     def under(self, condition: ast.expr) -> "StatementContext":
-        """Return the context of what runs under one more condition.
+        """Return the context of statements under one more condition.
 
         Args:
             condition: The condition.
@@ -38,15 +51,15 @@ class StatementContext(NamedTuple):
         return self._replace(conditions=(*self.conditions, condition))
 
     def under_block(self, kind: str) -> "StatementContext":
-        """Return the context of what is in a block such as `with`.
+        """Return the context of statements in a block that is no `if`.
 
         Args:
-            kind: The kind of the block.
+            kind: The kind of the block, such as `with`.
         """
         return self.under(ast.Constant(kind))
 
     def unless(self, condition: ast.expr) -> "StatementContext":
-        """Return the context of what runs if a condition does not hold.
+        """Return the context of statements that run only if a condition is false.
 
         Args:
             condition: The condition.
@@ -56,26 +69,29 @@ class StatementContext(NamedTuple):
 
 @dataclass(eq=False)
 class Placement:
-    """An object of the pile, the attributes that it becomes, and the code that sets them.
+    """A statement by which a pile sets attributes of other modules, as a row can express it.
+
+    A row's body is the text of the pile's module in which such statements are replaced: the body
+    only names the value, and the row says which attributes are set to it.
 
     Args:
-        statement: The statement that sets them.
+        statement: The statement.
         dotted_names: The attributes, such as `vllm.v1.request.Request.append`, or items.
-        value: What they become, in names of the module.
+        value: Their new value, as an expression of the pile's module.
         node: The code that is replaced in the body.
-        text: What replaces it there, with `{}` for the name of the value.
-        is_plain: Whether they are set in any case.
-        is_new: Whether the module has checked that there is no such attribute yet.
-        is_either: Whether one of the attributes is set, whichever there is.
-        function: The name of the function that sets them; '' for the module itself.
+        text: The code that replaces it, with `{}` for the name of the value.
+        is_plain: Whether the statement runs whenever the module is imported.
+        is_new: Whether the module checks that the attribute does not exist yet.
+        is_either: Whether only one of the attributes is set: the one that exists.
+        function: The name of the function that sets them; '' at the top of the module.
         reason: Why no row can set them; '' where one can.
-        rebinds: Whether copies of what they were are set, too.
-        key: What names a row of its own; '' where the changes of a module are one row.
+        rebinds: Whether the statement also sets copies of the original in other modules.
+        key: A name for a row of its own; '' where the changes of a module are one row.
         why: The `why` of that row, in the pile's words.
         condition: The pile's condition, which becomes the `when` of the row.
         verify: The pile's check, which becomes the `verify` of the row.
         priority: The order among the rows of a module; the smallest comes first.
-        builds: Whether the attributes become what the value returns when it is called.
+        builds: Whether the value is a factory, and the attributes become what it returns.
     """
 
     statement: ast.stmt
@@ -107,7 +123,7 @@ class SavedOriginal(NamedTuple):
 
     Args:
         statement: The assignment.
-        dotted_name: What it saves.
+        dotted_name: The attribute that it saves, such as `lib.f`.
     """
 
     statement: ast.Assign

@@ -1,4 +1,8 @@
-"""Reads what a pile says of its patches: docstrings, and comments with headings of their own."""
+"""Reads why a pile has its patches, from its docstrings and from catalogues in comments.
+
+A pile is a package that patches upstream as it is imported. Some have a catalogue: comments that
+list the patched files, each with labels such as `Why:` and `Future plan:`.
+"""
 
 import ast
 import re
@@ -11,7 +15,7 @@ _LABEL = re.compile(
 )
 _LINK = re.compile(r"https://\S+/(?:pull|issues)/\d+")
 _RULE = re.compile(r"[-=~*]{3,}")
-_FIELDS = {
+_LABELS_BY_FIELD = {
     "why": ("why",),
     "upstream": ("related", "upstream"),
     "sunset": ("future", "remove", "sunset"),
@@ -21,40 +25,42 @@ _FIELDS = {
 def prose_of(
     module: ModuleTree, modules: Iterable[ModuleTree], origin: str
 ) -> dict[str, str]:
-    """Write the texts of a row by what a pile says of a module.
+    """Return the fields `why`, `upstream` and `sunset` of the rows for a module of a pile.
 
-    A catalogue in comments of any module counts more than the module's own docstring.
+    An entry of a catalogue, in whichever module, takes precedence over the module's docstring.
 
     Args:
         module: The module.
         modules: All modules of the pile.
-        origin: What the pile is called in texts.
+        origin: The pile's name, for fields of which the pile says nothing.
 
     Returns:
-        The fields `why`, `upstream` and `sunset`.
+        The texts, by field.
     """
     labelled = _entry_of(module, modules)
-    texts = {
+    default_texts = {
         "why": f"Adopted from {origin}.",
         "upstream": f"none: adopted from {origin}",
         "sunset": "upstream has these changes",
     }
     docstring = ast.get_docstring(module.tree) or ""
-    written = {
-        field: _first_text(labelled, labels) for field, labels in _FIELDS.items()
+    texts = {
+        field: _first_text(labelled, labels)
+        for field, labels in _LABELS_BY_FIELD.items()
     }
-    written["why"] = written["why"] or docstring.partition("\n\n")[0]
-    link = _LINK.search(" ".join([written["upstream"], *labelled.values()]))
+    if not texts["why"]:
+        texts["why"] = docstring.partition("\n\n")[0]
+    link = _LINK.search(" ".join([texts["upstream"], *labelled.values()]))
     if link:
-        written["upstream"] = link[0]
-    for field, text in written.items():
-        if text:
-            texts[field] = " ".join(text.split())
-    return texts
+        texts["upstream"] = link[0]
+    return {
+        field: " ".join(text.split()) or default_texts[field]
+        for field, text in texts.items()
+    }
 
 
 def _first_text(labelled: Mapping[str, str], labels: Iterable[str]) -> str:
-    """Return the text of the first label that has one; '' for none."""
+    """Return the text of the first label that has one; '' where none does."""
     for label in labels:
         if labelled.get(label):
             return labelled[label]
@@ -62,38 +68,56 @@ def _first_text(labelled: Mapping[str, str], labels: Iterable[str]) -> str:
 
 
 def _entry_of(module: ModuleTree, modules: Iterable[ModuleTree]) -> Mapping[str, str]:
-    """Find the entry of a module in a catalogue: the first that has a label."""
+    """Find the entry of a module in the catalogues of a pile.
+
+    It begins with a comment that names the module's file, perhaps with folders: `# worker/a.py`.
+
+    Returns:
+        The texts of the first entry with a label, by label; empty where there is none.
+    """
     folder, _, file = module.path.rpartition("/")
     file_name = re.compile(rf"\b{re.escape(file)}\b")
     for catalogue in modules:
         lines = catalogue.source.decode(errors="replace").split("\n")
         for number, line in enumerate(lines):
             is_heading = line.startswith("#") and file_name.search(line)
-            if is_heading and folder.endswith(_folder(line, file)):
+            if is_heading and folder.endswith(_named_folder(line, file)):
                 labelled = _labelled(lines[number + 1 :])
                 if labelled:
                     return labelled
     return {}
 
 
-def _folder(line: str, file: str) -> str:
-    """Name the folder with which a line names a file; '' where it names the file only."""
+def _named_folder(line: str, file: str) -> str:
+    """Return the folder before a file's name in a line: `a/worker` for `# a/worker/f.py`.
+
+    That is '' where the line has the name alone.
+    """
     return re.split(r"[\s`*:]", line.partition(file)[0])[-1].strip("/")
 
 
 def _labelled(lines: Iterable[str]) -> Mapping[str, str]:
-    """Read the comment after a heading, up to the next file, by its labels."""
+    """Read one entry of a catalogue.
+
+    Args:
+        lines: The lines after its heading.
+
+    Returns:
+        The texts of the entry, by label: `{"why": …}`.
+    """
     texts: dict[str, str] = {}
-    label = ""
+    label = ""  # of the text that the line continues; '' for text that is skipped
     for line in lines:
         text = line.lstrip("#").strip()
-        if not line.startswith("#") or text.rstrip("*` :").endswith(".py"):
+        is_next_heading = text.rstrip("*` :").endswith(".py")
+        if not line.startswith("#") or is_next_heading:
             break
         match = _LABEL.match(text.lower())
         if match:
+            # Of a label that occurs again, only the first text counts.
             label = match[1] if match[1] not in texts else ""
             text = text[match.end() :]
-        elif re.match(r"\d+\. ", text):
+        elif re.match(r"\d+\. ", text):  # the next numbered patch of the file
             label = ""
         if label and not _RULE.fullmatch(text):
             texts[label] = f"{texts.get(label, '')} {text}".strip()

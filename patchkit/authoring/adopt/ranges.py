@@ -1,4 +1,4 @@
-"""Writes the requirements of a row that is carried to a later release."""
+"""Adjusts the version requirements of a row that `patchkit rebase` carries to a later release."""
 
 from collections.abc import Collection, Iterable
 
@@ -18,14 +18,17 @@ def carried_requirements(
     is_new: bool,
     is_over: bool,
 ) -> list[str]:
-    """Return a row's requirements so that they allow a release, and those from an older one on.
+    """Return the requirements of a row after it was carried to a later release.
+
+    By default they are extended to allow that release, too: `vllm>=0.9,<0.11` becomes
+    `vllm>=0.9,<0.12` for 0.11.0.
 
     Args:
         requires: the requirements that the row has.
         packages: the distributions of the release; requirements of others stay as they are.
         new: the version of the release.
-        is_new: whether only that release and later ones are allowed.
-        is_over: whether only releases before it are.
+        is_new: whether the row now holds for that release on, and no longer for older ones.
+        is_over: whether the row ends before that release, as upstream has its changes.
     """
     names = {canonical(package) for package in packages}
     carried: list[str] = []
@@ -38,16 +41,27 @@ def carried_requirements(
 
 
 def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
-    """Write one requirement of a distribution that the release is of; see above."""
+    """Return one requirement of the release's distribution, adjusted.
+
+    Args:
+        text: the requirement.
+        new: the version of the release.
+        is_new: see `carried_requirements`.
+        is_over: see `carried_requirements`.
+    """
     requirement = parse_requirement(text)
     allowed = satisfies(new, str(requirement.specifier))
-    if allowed != is_over and not is_new:
+    is_right_already = allowed != is_over
+    if is_right_already and not is_new:
         return text
     bounds = sorted(map(str, requirement.specifier))
+    # `==1.1`, which excludes the release: the new bound ends exactly at the release, too.
     is_exact = not allowed and any(bound.startswith("=") for bound in bounds)
+    # The range begins where it did; or at the release, if older ones are no longer allowed.
     lower = _lower_bounds(bounds)
     if is_new:
         lower = [] if is_exact else [f">={new}"]
+    # It ends before the release if it is over, and else as far beyond it as it was exact.
     upper = [bound for bound in bounds if bound[0] in "<~="]
     if is_over:
         upper = [f"<{new}"]
@@ -61,7 +75,7 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
 
 
 def _lower_bounds(bounds: Iterable[str]) -> list[str]:
-    """Write what bounds say of the oldest release: `==1.2` and `~=1.2` begin at 1.2."""
+    """Return the lower bounds among bounds: `>=1.2`, also for `==1.2` and `~=1.2`."""
     plain: list[str] = []
     implied: list[str] = []
     for bound in bounds:
@@ -74,8 +88,11 @@ def _lower_bounds(bounds: Iterable[str]) -> list[str]:
 
 
 def _before_next_minor(version: str) -> str:
-    """Write the bound that allows the minor releases of a version: `<1.3` for 1.2.5."""
-    release = (*release_order(version).release, 0)
+    """Return the upper bound that allows all patch releases of a version: `<1.3` for 1.2.5."""
+    release = (
+        *release_order(version).release,
+        0,
+    )  # a version such as `2` has no minor number
     major = release[0]
     minor = release[1]
     return f"<{major}.{minor + 1}"

@@ -1,8 +1,11 @@
-"""Carries a row to a later release: merges what the row changes with what upstream changed."""
+"""Carries a row to a later release: merges its changes with upstream's changes since the old one.
+
+The three versions of each merge are upstream's code in the old release (`base`), the row's changed
+copy of that (`ours`), and upstream's code in the later release (`theirs`).
+"""
 
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -13,16 +16,15 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.carried import CarriedChanges, Conflict
-from patchkit.authoring.adopt.definitions import Definitions, names_in
-from patchkit.authoring.adopt.edits import all_edited, edits, mark
+from patchkit.authoring.adopt.definitions import Definitions
+from patchkit.authoring.adopt.edits import syntax_hash
 from patchkit.authoring.adopt.guards import CODE
+from patchkit.authoring.adopt.merged_changes import merged_edits, write_merged
 from patchkit.authoring.adopt.merging import merged_copy
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.moved_names import with_moved
 from patchkit.authoring.adopt.ranges import carried_requirements
-from patchkit.authoring.adopt.transplant import make
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, Row
@@ -35,17 +37,17 @@ _SHARED = "other rows of the body use {}, too"
 
 @dataclass
 class Rebase:
-    """One row from a release to a later one; `run` works it out and writes nothing.
+    """Carries one row from a release to a later one; `run` computes the result and writes nothing.
 
     Args:
         row: the row that is carried.
         old: the release that the row holds for.
         new: the later release.
         pack: the sources of the row's pack.
-        keep: whether the changes that it has stay, for the releases before.
-        conflicts: what a person has to carry; filled in by `run`.
-        files: the files that are to be written; filled in by `plan`.
-        body: the text of the row's body, with what was merged in it; None without a body.
+        keep: whether the row's present changes stay beside the new ones, for older releases.
+        conflicts: the changes that a person has to carry; filled in by `run`.
+        files: the files to write; filled in by `plan`.
+        body: the text of the row's body, after the merge; None for a row without a body.
     """
 
     row: Row
@@ -62,10 +64,7 @@ class Rebase:
 
     @property
     def result(self) -> str:
-        """What became of the row: `conflict`, `unchanged`, `merged` or `retired`.
-
-        A row is retired where upstream has all of its changes.
-        """
+        """`conflict`, `unchanged`, `merged`, or `retired` where upstream has all the changes."""
         if self.conflicts:
             return "conflict"
         results = set(self._results)
@@ -73,7 +72,7 @@ class Rebase:
             return "unchanged"
         if len(results) == 1:
             return results.pop()
-        return "merged"
+        return "merged"  # its changes differ in their results
 
     @property
     def file(self) -> str:
@@ -82,7 +81,7 @@ class Rebase:
 
     @property
     def changes(self) -> list[Sequence[Change]]:
-        """For each change of the row, in order, the changes that replace it; none if it goes."""
+        """For each change of the row, in order, the changes that replace it; may be none."""
         is_retired = self.result == "retired"
         carried_changes: list[Sequence[Change]] = []
         for index, change in enumerate(self.row.patch.changes):
@@ -95,27 +94,33 @@ class Rebase:
         return carried_changes
 
     def _beside(self, change: Change, carried: Sequence[Change]) -> list[Change]:
-        """Bound a change to the releases before the later one, and what it becomes to that on."""
+        """Return a change for releases before the later one, and its successors for that one on.
+
+        Args:
+            change: the change of the row.
+            carried: the changes that replace it in the later release.
+        """
         package = package_of(change)
-        version = _release(self.new)
+        version = _version_of(self.new)
         before = f"{package}<{version}"
         since = f"{package}>={version}"
-        ended = change.__replace__(requires=(*change.requires, before))
-        begun = [
-            later.__replace__(requires=(*later.requires, since)) for later in carried
+        old_change = change.__replace__(requires=(*change.requires, before))
+        new_changes = [
+            successor.__replace__(requires=(*successor.requires, since))
+            for successor in carried
         ]
-        return [ended, *begun]
+        return [old_change, *new_changes]
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The requirements of the row, as they are to be written."""
+        """The requirements of the row for the later release."""
         patch = self.row.patch
         packages = {self.new.project, *self.new.covers(map(package_of, patch.changes))}
         result = self.result
         carried = carried_requirements(
             patch.requires,
             packages,
-            _release(self.new),
+            _version_of(self.new),
             is_new=result == "merged" and not self.keep,
             is_over=result == "retired",
         )
@@ -123,7 +128,10 @@ class Rebase:
 
     @property
     def _body_file(self) -> Path | None:
-        """The file with the row's code: the body, or the one beside it that `adopt` has written."""
+        """The file with the row's code; None for a row without a body.
+
+        That is the body, or `code_x.py` beside a `patch_x.py` that `adopt` wrote to guard it.
+        """
         patch = self.row.patch
         body = self.pack.bodies.get(patch.body or "")
         has_code = any(change.body_name.startswith(CODE) for change in patch.changes)
@@ -133,8 +141,8 @@ class Rebase:
         return body
 
     @property
-    def _shared(self) -> set[str]:
-        """The names in its body that changes of other rows use."""
+    def _names_of_other_rows(self) -> set[str]:
+        """The names in the row's body that other rows with the same body refer to."""
         patch = self.row.patch
         names: set[str] = set()
         for sibling in sys.modules[self.pack.name].PATCHES:
@@ -143,7 +151,7 @@ class Rebase:
         return names
 
     def run(self) -> None:
-        """Carry each change; those of one function that are Edits are carried together."""
+        """Compute what becomes of each change; the Edits of one function are merged as one."""
         body_file = self._body_file
         if body_file:
             self._old_body = body_file.read_bytes()
@@ -157,12 +165,12 @@ class Rebase:
             self._follow_imports(self.body)
 
     def _due_changes(self) -> list[tuple[int, Change]]:
-        """List the changes that are due in both releases, with their indexes; Edits come last.
+        """List the changes that the row makes in both releases, with their indexes; Edits last.
 
-        Where a change is due in the old release alone, others stand in for it in the new one.
+        A change for the old release alone is not carried: the row has another for the later one.
         """
-        due_in_old = self._tried(self.old)
-        due_in_new = self._tried(self.new)
+        due_in_old = self._changes_in(self.old)
+        due_in_new = self._changes_in(self.new)
         numbered: list[tuple[int, Change]] = []
         for index, change in enumerate(self.row.patch.changes):
             if change in due_in_old and change in due_in_new:
@@ -170,13 +178,19 @@ class Rebase:
         numbered.sort(key=lambda pair: (isinstance(pair[1], Edit), str(pair[1].place)))
         return numbered
 
-    def _tried(self, release: CheckedRelease) -> Sequence[Change]:
-        """List the changes that the row makes in a release."""
+    def _changes_in(self, release: CheckedRelease) -> Sequence[Change]:
+        """List the changes that the row makes in a release, even one that it does not allow yet."""
         coverage = Coverage([self.row], [release], inverse=True)
         return coverage.to_check(self.row, coverage.releases[0])
 
     def _carry_group(self, group: Sequence[tuple[int, Change]]) -> None:
-        """Carry changes together; the first of them becomes what all of them become."""
+        """Carry the changes of a group, and record the result or the conflict.
+
+        What replaces the group is recorded for its first change, and nothing for the others.
+
+        Args:
+            group: changes with their indexes in the row.
+        """
         indexes = [index for index, _ in group]
         changes = [change for _, change in group]
         try:
@@ -190,7 +204,13 @@ class Rebase:
             self._carried_by_index[indexes[0]] = carried.changes
 
     def _refuse(self, target: Target, error: ScaffoldError | TargetError) -> None:
-        """Record a conflict; the arguments of the error are a reason and, if any, the merge."""
+        """Record a conflict.
+
+        Args:
+            target: the target of the change.
+            error: why it could not be carried; its arguments are a reason, and the text of a
+                merge where there was one.
+        """
         reason, *texts = error.args
         if isinstance(error, TargetError):
             reason = f"its Edit: {reason}"
@@ -198,7 +218,7 @@ class Rebase:
         self.conflicts.append(Conflict(target, reason, "".join(texts), upstream))
 
     def plan(self) -> None:
-        """Work out the files that are other then.
+        """Fill in `files`: the module of the row and its body, as far as the rebase changes them.
 
         Raises:
             ScaffoldError: the row is not written plainly enough to be changed.
@@ -217,10 +237,10 @@ class Rebase:
         self.files = [file for file in planned if file.new != file.old]
 
     def refuse(self, reasons: Iterable[str]) -> None:
-        """Record why the row would not hold as it is carried; nothing is written of it then.
+        """Record conflicts of the carried row, and plan no files if there are any.
 
         Args:
-            reasons: The reasons, for people.
+            reasons: Why the row would not hold for the later release; may be empty.
         """
         first = next(iter(self.row.patch.changes))
         self.conflicts += [Conflict(first.place, reason) for reason in reasons]
@@ -228,7 +248,10 @@ class Rebase:
             self.files = []
 
     def _carried(self, changes: Sequence[Change]) -> CarriedChanges:
-        """Carry changes that are carried together.
+        """Return what becomes of the changes of a group.
+
+        Args:
+            changes: changes of one target; more than one only if they are Edits.
 
         Raises:
             ScaffoldError: a release lacks their target, or the sides cannot be merged.
@@ -236,6 +259,7 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
+        # These bring something new; it is upstream's own now if the later release has it.
         if isinstance(first, (Add, Provide)):
             if self.new.has(target):
                 return CarriedChanges("retired", ())
@@ -260,123 +284,97 @@ class Rebase:
     def _merged_changes(
         self, changes: Sequence[Change], comparison: Comparison
     ) -> CarriedChanges:
-        """Merge changes with what upstream changed; those of other kinds stay as they are."""
+        """Merge Edits or a Replace with upstream's changes of the target.
+
+        Changes of other kinds, such as a Wrap, contain none of upstream's code: they stay.
+
+        Args:
+            changes: the changes of a group.
+            comparison: their target in both releases, which differs.
+        """
         first = changes[0]
         if isinstance(first, Edit):
-            # Changes that are carried together are of one kind.
+            # For type checkers: all changes of such a group are Edits.
             edits_of_target = [change for change in changes if isinstance(change, Edit)]
-            return self._merged_edits(edits_of_target, comparison)
+            base = self.old.text(comparison.old.facts)
+            theirs = self.new.text(comparison.new.facts)
+            return merged_edits(edits_of_target, base, theirs)
         if isinstance(first, Replace) and self.body:
             return self._merged_replacement(first, comparison, self.body)
         return CarriedChanges("unchanged", changes)
 
-    def _merged_edits(
-        self, changes: Sequence[Edit], comparison: Comparison
-    ) -> CarriedChanges:
-        """Merge the Edits of one function with what upstream changed in it."""
-        base = self.old.text(comparison.old.facts)
-        theirs = self.new.text(comparison.new.facts)
-        text = merged_copy(base, all_edited(changes, base), theirs)
-        if mark(text) == mark(theirs):
-            return CarriedChanges("retired", ())
-        with suppress(TargetError, SyntaxError):
-            if mark(all_edited(changes, theirs)) == mark(text):
-                return CarriedChanges("unchanged", changes)
-        text_edits = edits(theirs.rstrip("\n"), text)
-        if text_edits is None:
-            raise ScaffoldError("no Edits make the merged text of upstream's")
-        first = changes[0]
-        merged_edits = [
-            first.__replace__(old=edit.old, new=edit.new, count=1)
-            for edit in text_edits
-        ]
-        return CarriedChanges("merged", merged_edits)
-
     def _merged_replacement(
         self, change: Replace, comparison: Comparison, body: ModuleText
     ) -> CarriedChanges:
-        """Merge a definition in the body with what upstream changed in what it replaces."""
+        """Merge a definition of the body with upstream's changes of what it replaces.
+
+        Args:
+            change: the Replace that refers to the definition.
+            comparison: its target in both releases, which differs.
+            body: the text of the body, into which the merged definition is written.
+
+        Raises:
+            ScaffoldError: they cannot be merged.
+        """
         by = change.by.removeprefix(CODE)
-        last = by.rpartition(".")[2]  # of a method in a class of the body
+        # All three get the definition's own name, so that names make no difference.
+        name = by.rpartition(".")[2]
         old_facts = comparison.old.facts
         old_module = _definitions(self.old, old_facts)
-        base = old_module.as_in_body(old_facts.qualname, last)
+        base = old_module.as_in_body(old_facts.qualname, name)
         new_facts = comparison.new.facts
         new_module = _definitions(self.new, new_facts)
-        theirs = new_module.as_in_body(new_facts.qualname, last)
-        ours = body.read().renamed(by, last)
+        theirs = new_module.as_in_body(new_facts.qualname, name)
+        ours = body.read().renamed(by, name)
         text = merged_copy(base, ours, theirs)
-        if mark(text) == mark(theirs):
+        if syntax_hash(text) == syntax_hash(theirs):
             return CarriedChanges("retired", ())
-        if mark(text) == mark(ours):
+        if syntax_hash(text) == syntax_hash(ours):
             return CarriedChanges("unchanged", [change])
-        name = self._put_in_body(text, by, new_module, body)
-        new_by = change.by.replace(by, name)
+        new_name = self._name_in_body(by, body.read())
+        write_merged(body, text, by, new_name, new_module)
+        new_by = change.by.replace(by, new_name)
         merged_change = change.__replace__(by=new_by)
         return CarriedChanges("merged", [merged_change])
 
-    def _put_in_body(
-        self, text: str, by: str, upstream: Definitions, body: ModuleText
-    ) -> str:
-        """Put a merged definition into the body, with the imports that it needs.
-
-        Args:
-            text: the definition.
-            by: the qualified name of the definition in the body that it was merged with.
-            upstream: the module of the later release that it was merged with.
-            body: the text of the body, which is changed.
-
-        Returns:
-            The name that it has there: a new one where the changes that the row has stay.
+    def _name_in_body(self, by: str, definitions: Definitions) -> str:
+        """Return the name for a merged definition: `f`, or `f_0_11_0` where the old `f` is kept.
 
         Raises:
             ScaffoldError: the body has the new name already, or other rows use the old one.
         """
-        definitions = body.read()
         name = by
         if self.keep:
-            version = _release(self.new).replace(".", "_")
+            version = _version_of(self.new).replace(".", "_")
             name = f"{by}_{version}"
             if name in definitions.named:
                 raise ScaffoldError(f"{name} is there already")
-        elif name in self._shared:
+        elif name in self._names_of_other_rows:
             raise ScaffoldError(_SHARED.format(name))
-        merged_module = Definitions.of("merged.py", text.encode())
-        in_reach = {*definitions.named, *definitions.imports}
-        in_reach |= names_in(definitions.named[by])
-        imports = {
-            defined: f"from {upstream.tree.name} import {defined}"
-            for defined in upstream.named
-        }
-        imports.update(upstream.imports)
-        for bound, statement in imports.items():
-            if bound not in in_reach:
-                merged_module.imports[bound] = statement
-        target = f"{self.row.body}:{name}"
-        last = by.rpartition(".")[2]
-        change: Change = Replace(target, by=last)
-        if self.keep:
-            change = Add(target, by=last)
-        make(body, change, name, BodyCode(merged_module))
         return name
 
     def _follow_imports(self, body: ModuleText) -> None:
-        """Let the body import what moved from where it is now."""
+        """Rewrite the body's imports of upstream names that moved in the later release.
+
+        Args:
+            body: the text of the body, which is changed.
+        """
         coverage = Coverage([self.row], [self.new])
         uses = RowUses(coverage, {self.pack.name: self.pack})
         misfits_by_release = uses.misfits(self.row, [self.new])
         misfits = misfits_by_release[self.new.name]
-        gone = [misfit.target for misfit in misfits if not self.new.has(misfit.target)]
-        old_places = [(target, self.old) for target in gone]
-        moves = self.new.moves(old_places)
+        missing = [
+            misfit.target for misfit in misfits if not self.new.has(misfit.target)
+        ]
+        moves = self.new.moves([(target, self.old) for target in missing])
         moved: dict[Target, Target] = {}
-        for target, move in zip(gone, moves, strict=True):
+        for target, move in zip(missing, moves, strict=True):
             if move.place:
                 moved[target] = move.place
         text = with_moved(body.text, moved)
         if text == body.text:
             return
-        if self._shared:
+        if self._names_of_other_rows:
             reason = f"it moved, and {_SHARED.format('it')}"
             self.conflicts += [Conflict(target, reason) for target in moved]
         self._results.append("merged")
@@ -384,17 +382,17 @@ class Rebase:
 
 
 def _group_key(index: int, change: Change) -> object:
-    """Say what changes are carried together: Edits that differ only in their texts."""
+    """Return a key that is equal for Edits of one function, and unique for any other change."""
     if isinstance(change, Edit):
         return change.__replace__(old="", new="", count=1)
     return index
 
 
 def _definitions(release: CheckedRelease, facts: Facts) -> Definitions:
-    """Read the module of a release that defines something."""
+    """Read the module of a release that a target is defined in, by the facts of the target."""
     return Definitions.of(facts.path, release.source.read(facts.path) or b"")
 
 
-def _release(release: CheckedRelease) -> str:
-    """Name the version of a release, as requirements have to name it."""
+def _version_of(release: CheckedRelease) -> str:
+    """Return the version of a release for a requirement: a nightly of 0.11.0 counts as 0.11.0."""
     return FoundVersion(release.project, release.version, release.name).counts_as

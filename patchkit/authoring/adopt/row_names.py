@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 
 def unused(name: str, names: Collection[str]) -> str:
-    """Return a name, with a number behind it if it is taken.
+    """Return a name that is not taken: the name itself, or with a number, such as `lib_2`.
 
     Args:
-        name: The name.
+        name: The name that is wanted.
         names: The names that are taken.
     """
     separator = "_"
@@ -22,11 +22,13 @@ def unused(name: str, names: Collection[str]) -> str:
 
 
 def body_word(module: str, base: str) -> str:
-    """Return a name for the body of a module: what is behind the common package, without `patch_`.
+    """Return a word that names a module's body and rows.
+
+    It is `worker_lib` for `pile.patches.worker.patch_lib` in the common package `pile.patches`.
 
     Args:
         module: The dotted name of the module.
-        base: The common package.
+        base: The common package of the pile's modules.
     """
     parts = module.removeprefix(base).strip(".").split(".")
     word = "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower()

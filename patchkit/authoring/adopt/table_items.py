@@ -1,4 +1,7 @@
-"""Writes an item into the text of a table: a dict or a list that a statement spells out."""
+"""Writes an item into the source of a table: a dict or a list, such as `TABLE = {"a": 1}`.
+
+`patchkit export` uses it for rows whose target is an item, such as `up.lib:TABLE['a']`.
+"""
 
 import ast
 from typing import NamedTuple
@@ -17,16 +20,16 @@ from patchkit.core.rows.declaration import Add, Replace
 from patchkit.core.rows.target import Item
 from patchkit.errors import ScaffoldError
 
-_READING = frozenset({"copy", "get", "items", "keys", "values"})
-"""The methods of a table that leave it as it is."""
+_READ_METHODS = frozenset({"copy", "get", "items", "keys", "values"})
+"""The methods of a table that do not change it."""
 
 
 class _ItemCode(NamedTuple):
-    """What an item becomes.
+    """The code of an item's new value.
 
     Args:
-        value: its value, as code.
-        names: the names of the body that the value uses.
+        value: the code.
+        names: the names of the body that it uses.
     """
 
     value: str
@@ -36,17 +39,18 @@ class _ItemCode(NamedTuple):
 def write_item(
     module: ModuleText, change: Add | Replace, qualname: str, item: Item, body: BodyCode
 ) -> None:
-    """Give an item of a table another value, or add one.
+    """Replace the value of an item in the source of a table, or add an item to it.
 
     Args:
         module: the module, which is changed.
-        change: the change.
+        change: the change: a Replace of an item that is there, or an Add of one that is not.
         qualname: the qualified name of the table.
         item: the item.
-        body: the body that has its value.
+        body: the body that has the new value.
 
     Raises:
-        ScaffoldError: the module does not spell out the items of the table, or changes them later.
+        ScaffoldError: the module does not spell out the items of the table, changes them later,
+            or has the item that is to be added.
     """
     code = module.read()
     display = getattr(code.defined(qualname), "value", None)
@@ -55,23 +59,21 @@ def write_item(
     line = _line_of_change(code, qualname)
     if line:
         raise ScaffoldError(f"line {line} of {module.path} changes {qualname} later")
-    values = _values(display)
-    old = values.get(item.key)
+    old_value = _values(display).get(item.key)
     if isinstance(change, Replace):
-        if old is None:
+        if old_value is None:
             raise ScaffoldError(f"{module.path} does not spell out this item")
-        margin = margin_of(module.line(old.lineno))
+        margin = margin_of(module.line(old_value.lineno))
         new = _item_code(change.by, margin, body)
-        start, end = span(code.tree.source, old)
+        start, end = span(code.tree.source, old_value)
         text_change = (start, end, new.value)
     else:
-        if old is not None or not isinstance(display, ast.Dict):
+        if old_value is not None or not isinstance(display, ast.Dict):
             raise ScaffoldError(f"{module.path} has no room for it in {qualname}")
         last_line = display.end_lineno or display.lineno
         margin = margin_of(module.line(last_line))
         new = _item_code(change.by, margin, body)
-        key = literal(item.key)
-        entry = f"{key}: {new.value}"
+        entry = f"{literal(item.key)}: {new.value}"
         text_change = _addition(code, display, entry)
     content = rewritten(code.tree.source, lambda _: [text_change])
     module.text = content.decode()
@@ -79,7 +81,7 @@ def write_item(
 
 
 def _values(display: ast.Dict | ast.List) -> dict[object, ast.expr]:
-    """Return the values that a table spells out, by key or index."""
+    """Return the values in a table, by key or index; only keys that are constants count."""
     if isinstance(display, ast.List):
         return dict(enumerate(display.elts))
     values: dict[object, ast.expr] = {}
@@ -90,55 +92,78 @@ def _values(display: ast.Dict | ast.List) -> dict[object, ast.expr]:
 
 
 def _line_of_change(code: Definitions, qualname: str) -> int:
-    """Return the line where the import of a module changes a table in place; 0 if it does not."""
+    """Return the line in which a module, as it is imported, changes a table; 0 if it does not.
+
+    Args:
+        code: the definitions of the module.
+        qualname: the qualified name of the table.
+    """
     unread: list[ast.AST] = list(code.tree.tree.body)
     while unread:
         node = unread.pop()
+        # The code in functions runs later.
         if not isinstance(node, (*DEFS, ast.Lambda)):
             unread.extend(ast.iter_child_nodes(node))
-        holder: ast.AST | None = None
-        is_item = isinstance(node, ast.Subscript)
-        is_set = is_item and not isinstance(getattr(node, "ctx", None), ast.Load)
-        is_called = isinstance(node, ast.Attribute) and node.attr not in _READING
-        if is_set or is_called:
-            holder = getattr(node, "value", None)
-        elif isinstance(node, ast.AugAssign):
-            holder = node.target
-        if dotted(holder) == qualname:
+        if dotted(_changed_object(node)) == qualname:
             return int(getattr(node, "lineno", 0))
     return 0
 
 
+def _changed_object(node: ast.AST) -> ast.AST | None:
+    """Return the expression of the object that a node changes in place; None for no change.
+
+    It is `TABLE` in `TABLE["a"] = 1`, in `TABLE.update(…)` and in `TABLE |= …`.
+    """
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return node.value
+    if isinstance(node, ast.Attribute) and node.attr not in _READ_METHODS:
+        return node.value
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    return None
+
+
 def _item_code(by: str, margin: str, body: BodyCode) -> _ItemCode:
-    """Write the value of an item: that of an assignment, or the name of a function or a class."""
-    if by in body.new_names:
+    """Return the code of an item's new value.
+
+    Args:
+        by: the name of the value in the body.
+        margin: the indentation of the line that the value is written into.
+        body: the body.
+    """
+    if by in body.new_names:  # in the module already, under another name
         return _ItemCode(body.new_names[by], set())
     if by not in body.definitions.named and by in body.definitions.imports:
         return _ItemCode(by, {by})
     moved = body.moved(by, by, {})
     value = value_text(moved.text, margin)
-    if value is None:
+    if value is None:  # a function or a class: the item is its name
         return _ItemCode(by, {by})
     return _ItemCode(value, moved.names & used_names(value))
 
 
 def _addition(code: Definitions, display: ast.Dict, entry: str) -> TextChange:
-    """Return the change of a text that adds an entry to a dict, where the last one ends."""
+    """Return the change of a module's text that adds an entry at the end of a dict.
+
+    Args:
+        code: the definitions of the module.
+        display: the dict.
+        entry: the entry, such as `"b": 2`.
+    """
     source = code.tree.source
     start, end = span(source, display)
     if not display.values:
         return start, end, f"{{{entry}}}"
-    last = display.values[-1]
-    _, last_end = span(source, last)
+    last_value = display.values[-1]
+    last_key = display.keys[-1] or last_value  # there is no key in `**others`
+    _, last_end = span(source, last_value)
     has_one_line = display.lineno == display.end_lineno
     if has_one_line:
         return last_end, last_end, f", {entry}"
-    first = display.keys[-1] or last
     lines = source.decode().split("\n")
-    margin = margin_of(lines[first.lineno - 1])
-    behind = source[last_end:end].lstrip()
-    has_comma = behind.startswith(b",")
-    if not has_comma:
+    margin = margin_of(lines[last_key.lineno - 1])
+    after_last = source[last_end:end].lstrip()
+    if not after_last.startswith(b","):
         return last_end, last_end, f",\n{margin}{entry}"
     line_end = source.index(b"\n", last_end)
     return line_end, line_end, f"\n{margin}{entry},"

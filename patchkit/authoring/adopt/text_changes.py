@@ -1,4 +1,4 @@
-"""Finds the bytes of syntax nodes in a text, and changes them."""
+"""Finds where syntax nodes are in the text of a module, and replaces parts of the text."""
 
 import ast
 from collections.abc import Iterable
@@ -7,14 +7,14 @@ from patchkit.authoring.scaffold.source_edits import TextChange, offset
 
 
 def span(text: bytes, node: ast.AST) -> tuple[int, int]:
-    """Find the bytes of a node, of a definition from its first decorator on.
+    """Find where a node is in a text; a definition starts at its first decorator.
 
     Args:
         text: The text of the module.
         node: The node.
 
     Returns:
-        Where it starts, and where it ends.
+        The offsets, in bytes, of its start and its end.
     """
     first_line = getattr(node, "lineno", 1)
     for decorator in getattr(node, "decorator_list", ()):
@@ -28,12 +28,13 @@ def span(text: bytes, node: ast.AST) -> tuple[int, int]:
 
 
 def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
-    """Return a text with changes made; of those inside of another, only that one.
+    """Return a text with changes made; a change inside of another one is left out.
 
     Args:
         text: The text.
         changes: The changes, in any order.
     """
+    # From the end, so that earlier offsets stay valid; the text before this one is unchanged.
     unchanged_end = len(text) + 1
     from_the_end = sorted(changes, key=lambda change: (-change[1], change[0]))
     for start, end, new in from_the_end:

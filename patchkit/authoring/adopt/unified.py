@@ -11,12 +11,12 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 class Hunk(NamedTuple):
-    """Lines that are to be replaced, with their neighbours.
+    """One block of changed lines in a unified diff, with the unchanged lines around them.
 
     Args:
         first: the number of the first line in the old file, from 1.
-        old: the lines that the file has.
-        new: the lines that replace them.
+        old: the lines of the block in the old file.
+        new: the lines of the block in the new file.
     """
 
     first: int
@@ -25,12 +25,12 @@ class Hunk(NamedTuple):
 
 
 class FileDiff(NamedTuple):
-    """The hunks of one file.
+    """The part of a unified diff that changes one file.
 
     Args:
-        old: its path before; None where there is no such file.
-        new: its path after; None where there is no such file.
-        hunks: what changes, in the order of the lines.
+        old: its path before; None where the diff creates the file.
+        new: its path after; None where the diff deletes the file.
+        hunks: its hunks, in the order of the lines.
     """
 
     old: str | None
@@ -39,14 +39,17 @@ class FileDiff(NamedTuple):
 
 
 def read_diff(name: str, text: str) -> list[FileDiff]:
-    """Return the diff of each file in a unified diff.
+    """Parse a unified diff.
 
     Args:
         name: the name of the diff, for errors.
-        text: the diff; what stands between its files is skipped.
+        text: the diff; lines between the files, such as a commit message, are skipped.
+
+    Returns:
+        The diff of each file.
 
     Raises:
-        ScaffoldError: it is no unified diff, or is cut off.
+        ScaffoldError: the text is no unified diff, or a hunk is incomplete.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     files: list[FileDiff] = []
@@ -66,7 +69,7 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
 
 
 def _path(line: str) -> str | None:
-    """Read the path in a line with `---` or `+++`; None for /dev/null."""
+    """Return the path in a `---` or `+++` line, without `a/` or `b/`; None for /dev/null."""
     path, _, _ = line[4:].partition("\t")
     path = path.strip()
     if path == "/dev/null":
@@ -75,10 +78,15 @@ def _path(line: str) -> str | None:
 
 
 def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
-    """Read hunks, from the line with an index on, until a line begins none.
+    """Yield the hunks that follow each other from a line on.
+
+    Args:
+        name: the name of the diff, for errors.
+        lines: the lines of the diff.
+        index: the index of the first line.
 
     Raises:
-        ScaffoldError: a hunk is cut off, or has another line in it.
+        ScaffoldError: a hunk ends early, or has a line with another sign.
     """
     while index < len(lines):
         header = _HUNK.match(lines[index])
@@ -89,7 +97,7 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
         new: list[str] = []
         old_count = int(header[2] or 1)
         new_count = int(header[3] or 1)
-        # After the last line, `\ No newline at end of file` may follow.
+        # The header says how many lines follow; `\ No newline at end of file` may come after.
         while (
             len(old) != old_count or len(new) != new_count or _is_remark(lines, index)
         ):
@@ -109,6 +117,7 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
 
 
 def _is_remark(lines: Sequence[str], index: int) -> bool:
+    """Return whether a line is git's remark that a file does not end with a newline."""
     return index < len(lines) and lines[index].startswith("\\")
 
 
@@ -117,28 +126,28 @@ def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:
     if index >= len(lines):
         return "end", ""
     line = lines[index]
-    sign = line[:1] or " "  # some mailers cut the space of an empty line
+    sign = line[:1] or " "  # some mail programs strip the space of an empty line
     text = line[1:]
     return sign, text
 
 
 def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
-    """Make the changes of hunks, each where its lines are by now.
+    """Apply hunks to a file, each where its lines are in it, which need not be where it says.
 
     Args:
-        hunks: the hunks of one file.
-        text: what the file has in it.
+        hunks: the hunks of the file.
+        text: the content of the file.
         place: the names of the diff and of the file, for errors.
 
     Returns:
-        The changed text; its lines end with a newline alone.
+        The changed content; its lines end with a newline, without a carriage return.
 
     Raises:
-        ScaffoldError: the lines of a hunk are nowhere.
+        ScaffoldError: the file does not have the lines of a hunk.
     """
     decoded = text.decode(errors="surrogateescape")
     lines = decoded.replace("\r\n", "\n").split("\n")
-    shift = 0  # how far the last hunk has moved what follows it
+    shift = 0  # by how many lines the hunks so far have moved the lines below them
     for hunk in hunks:
         expected = hunk.first - 1 + shift
         start = _start(hunk, lines, expected)
@@ -161,7 +170,16 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
 
 
 def _start(hunk: Hunk, lines: Sequence[str], expected: int) -> int | None:
-    """Find the index of a hunk's first line, the nearest to the one that is expected."""
+    """Find the index at which the lines of a hunk begin.
+
+    Args:
+        hunk: the hunk.
+        lines: the lines of the file.
+        expected: where the hunk should begin; of several matches, the nearest to that counts.
+
+    Returns:
+        The index; None where the file does not have these lines.
+    """
     size = len(hunk.old)
     last_start = len(lines) - size
     starts = range(last_start + 1)

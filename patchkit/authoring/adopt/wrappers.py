@@ -1,4 +1,8 @@
-"""Writes functions of a pile that call the original they have saved as wrappers of that."""
+"""Rewrites functions of a pile that call the original that they replace as bodies of a Wrap.
+
+`def step(self, x): return original_step(self, x)` becomes a function of
+`(wrapped, self, args, kwargs)` that calls `wrapped(x)`.
+"""
 
 import ast
 import copy
@@ -21,30 +25,31 @@ _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
 def wrapper(
     reader: PileReader, source: bytes, placement: Placement, *, is_method: bool
 ) -> Iterator[TextChange]:
-    """Write a function that calls its original as `by(wrapped, self, args, kwargs)`.
+    """Yield the change of a module's text that turns a replacement function into a wrapper.
 
     Args:
         reader: The reader of the module.
         source: The text of the module.
-        placement: What replaces the original.
+        placement: The placement by which the function replaces its original.
         is_method: Whether the original is a method.
 
-    Returns:
-        The change of the function's text; none where it cannot be a wrapper.
+    Yields:
+        One change; none where the function cannot be a wrapper.
 
     Raises:
-        SyntaxError: The function's header cannot be told from its body.
+        SyntaxError: The function's header and its body are on one line.
     """
     function = _function_of(reader, placement)
     dotted_names = [*placement.dotted_names]
-    names = [
+    names_of_original = [
         name
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
-    if function is None or len(names) != 1 or not placement.is_plain:
+    # A wrapper gets the original as `wrapped`, whenever it is called.
+    if function is None or len(names_of_original) != 1 or not placement.is_plain:
         return
-    (name,) = names
+    (name,) = names_of_original
     owner = ""
     if is_method and function.args.args:
         owner = function.args.args[0].arg
@@ -53,6 +58,7 @@ def wrapper(
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and dotted(node.func) == name
     ]
+    # `wrapped` is bound to `self`: a call with another instance is not possible.
     if not calls or (is_method and not _pass_owner(calls, owner)):
         return
     is_private = _are_private(reader, function, name, len(calls))
@@ -67,12 +73,17 @@ def wrapper(
 
 
 def _function_of(reader: PileReader, placement: Placement) -> Def | None:
-    """Find the function of a placement; None where it replaces something else, too."""
+    """Find the function that a placement sets.
+
+    Returns:
+        The function; None where the value is no function of the module, or where it replaces
+        another original, too.
+    """
     name = dotted(placement.value)
     dotted_names = [*placement.dotted_names]
-    for same in reader.placements:
-        replaces_another = [*same.dotted_names] != dotted_names
-        if replaces_another and dotted(same.value) == name:
+    for other in reader.placements:
+        has_other_target = [*other.dotted_names] != dotted_names
+        if has_other_target and dotted(other.value) == name:
             return None
     functions = {
         node.name: node for node in reader.module.tree.body if isinstance(node, DEFS)
@@ -81,23 +92,30 @@ def _function_of(reader: PileReader, placement: Placement) -> Def | None:
 
 
 def _pass_owner(calls: Iterable[ast.Call], owner: str) -> bool:
-    """Return whether calls of an original method pass on `self` as their first argument."""
+    """Return whether each call of an original method passes `self` as its first argument.
+
+    Args:
+        calls: The calls.
+        owner: The name of the function's `self`.
+    """
     for call in calls:
-        first_name = ""
+        first_argument = ""
         if call.args:
-            first_name = dotted(call.args[0])
-        if first_name != owner:
+            first_argument = dotted(call.args[0])
+        if first_argument != owner:
             return False
     return True
 
 
 def _are_private(reader: PileReader, function: Def, name: str, call_count: int) -> bool:
-    """Return whether nothing else in a module uses a function, or the original that it calls.
+    """Return whether a module uses a function and its original only to replace the latter.
+
+    Other code of the module needs both as they are, and not a wrapper.
 
     Args:
         reader: The reader of the module.
         function: The function.
-        name: The name of the original.
+        name: The name under which the module saves the original.
         call_count: How often the function calls the original.
     """
     decorators = []
@@ -107,9 +125,9 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
     if any(decorator != f"wraps({name})" for decorator in decorators):
         return False
     tree = reader.module.tree
-    saving = 1
-    own_uses = call_count + len(decorators) + saving
-    if _count_uses(tree, name) != own_uses:
+    assignment = 1  # `name = lib.f`
+    known_uses = call_count + len(decorators) + assignment
+    if _count_uses(tree, name) != known_uses:
         return False
     placements = [
         placement
@@ -120,6 +138,7 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
 
 
 def _count_uses(tree: ast.AST, name: str) -> int:
+    """Count how often code reads or binds a name."""
     uses = [
         node
         for node in ast.walk(tree)
@@ -129,7 +148,7 @@ def _count_uses(tree: ast.AST, name: str) -> int:
 
 
 def _clashes(function: Def, name: str, owner: str) -> bool:
-    """Return whether a function would do something else as a wrapper.
+    """Return whether a function would behave differently if it was rewritten as a wrapper.
 
     Args:
         function: The function.
@@ -144,8 +163,10 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
     owner_count = 0
     if owner:
         owner_count = 1
+    # The function binds the name of the original, or `self`, to something else.
     if name in bound_names or bound_names.count(owner) > owner_count:
         return True
+    # The wrapper has names of its own, which the function may use for something else.
     catch_alls = {"args", "kwargs"}
     new_names = {"wrapped", "call"}
     new_names |= catch_alls - parameters
@@ -157,7 +178,7 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
 
 
 def _has_long_texts(function: Def) -> bool:
-    """Return whether a text of several lines is in a function, which would be indented."""
+    """Return whether a function has a string of several lines, which indenting would change."""
     texts = [
         node
         for node in ast.walk(function)
@@ -171,7 +192,7 @@ def _has_long_texts(function: Def) -> bool:
 
 
 def _makes_defaults(function: Def) -> bool:
-    """Return whether a default would be another object in each call of a wrapper."""
+    """Return whether a default, such as `[]`, would be made anew in each call of the wrapper."""
     defaults = (*function.args.defaults, *function.args.kw_defaults)
     return not all(
         default is None or isinstance(default, _PLAIN) for default in defaults
@@ -179,24 +200,30 @@ def _makes_defaults(function: Def) -> bool:
 
 
 def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextChange]:
-    """Have a call of the original call `wrapped`, which is bound to `self`."""
+    """Yield the changes that turn a call `original(self, x)` into `wrapped(x)`.
+
+    Args:
+        source: The text of the module.
+        call: The call.
+        owner: The name of `self`, which `wrapped` is bound to; '' where there is none.
+    """
     start, end = span(source, call.func)
     yield start, end, "wrapped"
     if owner:
         start, end = span(source, call.args[0])
         further = (*call.args[1:], *call.keywords)
         starts = [span(source, argument)[0] for argument in further]
-        end = min(starts, default=end)
+        end = min(starts, default=end)  # up to the second argument, with the comma
         yield start, end, ""
 
 
 def _wrapper_text(
     source: bytes, function: Def, changes: Iterable[TextChange], owner: str
 ) -> str:
-    """Write a function as a wrapper.
+    """Return the text of a function as a wrapper, `def f(wrapped, self, args, kwargs)`.
 
-    It is a function within one, called with `args` and `kwargs`, unless it has no parameters but
-    those.
+    If the function has parameters other than `*args, **kwargs`, it becomes an inner function `call`
+    with these parameters, and the wrapper returns `call(*args, **kwargs)`.
 
     Args:
         source: The text of the module.
@@ -205,16 +232,19 @@ def _wrapper_text(
         owner: The name of its `self`; '' where it is no method.
 
     Raises:
-        SyntaxError: Its header shares a line with its body.
+        SyntaxError: Its header and its body are on one line.
     """
+    # From the `def` on: the decorator `wraps(original)` is dropped.
     start = offset(source, function.lineno, 0)
     end = span(source, function)[1]
-    moved = [(first - start, last - start, new) for first, last, new in changes]
-    text = applied(source[start:end], moved).decode()
+    changes_of_text = [
+        (first - start, last - start, new) for first, last, new in changes
+    ]
+    text = applied(source[start:end], changes_of_text).decode()
     lines = text.split("\n")
     body_lines = lines[_header_length(lines) :]
     parameters = copy.deepcopy(function.args)
-    if owner:
+    if owner:  # the wrapper has it as a parameter of its own
         del parameters.args[0]
     catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
     plain = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
@@ -226,7 +256,7 @@ def _wrapper_text(
     header = f"def {function.name}({header_parameters}):"
     if is_simple and isinstance(function, ast.FunctionDef):
         return "\n".join([header, *body_lines])
-    before_def = lines[0].partition("def")[0]
+    before_def = lines[0].partition("def")[0]  # `async `, or ''
     inner_parameters = ast.unparse(parameters)
     inner_header = f"{before_def}def call({inner_parameters}):"
     inner = indent("\n".join([inner_header, *body_lines]), "    ")
@@ -234,14 +264,14 @@ def _wrapper_text(
 
 
 def _header_length(lines: Sequence[str]) -> int:
-    """Count the lines of a function's header.
+    """Count the lines of a function before its body: decorators, and `def` with parameters.
 
     Raises:
-        SyntaxError: The header shares a line with the body.
+        SyntaxError: The header and the body are on one line.
     """
     for length in range(1, len(lines)):
-        with_body = "\n".join([*lines[:length], "    pass", ""])
-        _, fault = parse(with_body.encode())
+        with_empty_body = "\n".join([*lines[:length], "    pass", ""])
+        _, fault = parse(with_empty_body.encode())
         if not fault:
             return length
     raise SyntaxError("its header shares a line with its body")

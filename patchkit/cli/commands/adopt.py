@@ -29,7 +29,7 @@ from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
 
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
-"""The rows, and what gives the files of an installation back."""
+"""The rows, and a function that restores the edited files of an installation."""
 
 _NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
 _ENDS_OF_DIFFS = (".diff", ".patch", "-")
@@ -128,7 +128,7 @@ def command(
 def _check_options(
     *, restore: bool, installed: bool, stub: Sequence[str], observe: bool
 ) -> None:
-    """Raise UsageError where an option is set without the one that it belongs to."""
+    """Raise UsageError if `--restore` or `--stub` is set without the option that it belongs to."""
     if restore and not installed:
         raise click.UsageError(
             "--restore: found no --installed, expected both: it gives back what that adopts"
@@ -140,7 +140,7 @@ def _check_options(
 
 
 def _is_difference(changed: str, package: str) -> bool:
-    """Whether what is to be adopted is a diff, or a release of the package such as `vllm==1.0`."""
+    """Return whether the argument is a diff, or a release of the package such as `vllm==1.0`."""
     if changed.endswith(_ENDS_OF_DIFFS):
         return True
     name = re.split(r"[^\w.-]", changed)[0]
@@ -148,7 +148,14 @@ def _is_difference(changed: str, package: str) -> bool:
 
 
 def _new_pack(into: str) -> PackLocation:
-    """Find the place of a pack; ScaffoldError if there is one already."""
+    """Return the location of a new pack.
+
+    Args:
+        into: The value of `--into`.
+
+    Raises:
+        ScaffoldError: There is a pack already.
+    """
     pack = place_of(into, Path(), find_file)
     if pack.file.exists() and pack.file.read_bytes().strip():
         raise ScaffoldError(f"--into: found rows in {pack.file}, expected a new pack")
@@ -163,7 +170,19 @@ def _adopt_pile(
     only: Sequence[str],
     pack: str,
 ) -> PileRows:
-    """Adopt the patches of a package that patches another one by assignments."""
+    """Make rows of a pile: a package that patches another one by assignments.
+
+    Args:
+        changed: The pile: an installed package, a folder, a wheel, or a release.
+        package: The package that it patches.
+        release_options: The release of that package.
+        library: The library, for releases on the index.
+        only: The modules of the pile to adopt; empty for all.
+        pack: The name of the new pack.
+
+    Raises:
+        ScaffoldError: The pile patches nothing, or `only` names none of its modules.
+    """
     base = inputs.open_packages(release_options, [package], library)[-1]
     if Path(changed, "..", INIT).is_file():
         say(
@@ -176,7 +195,9 @@ def _adopt_pile(
             f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
             "of its package"
         )
-    if changed.endswith(".whl"):
+    if changed.endswith(
+        ".whl"
+    ):  # its name begins with the distribution and the version
         name = "-".join(Path(changed).name.split("-")[:2])
     pile = PileRows(
         _requirement(package, base.version),
@@ -195,7 +216,18 @@ def _adopt_difference(
     release_options: options.ReleaseOptions,
     library: Library,
 ) -> AdoptedAndRestore:
-    """Adopt a diff, or what a later release has changed."""
+    """Make rows of a unified diff, or of the differences to a later release.
+
+    Args:
+        changed: The file of the diff, `-` for stdin, or a release such as `vllm==1.0`.
+        package: The package that is patched.
+        release_options: The release that the rows are for.
+        library: The library, for releases on the index.
+
+    Raises:
+        ScaffoldError: The diff does not fit the release, or contains no change.
+        UpstreamError: There is no such later release.
+    """
     base = inputs.open_packages(release_options, [package], library)[-1]
     adopted = DifferenceRows(_requirement(package, base.version), Path(changed).name)
     if changed.endswith(_ENDS_OF_DIFFS):
@@ -214,7 +246,17 @@ def _adopt_difference(
 def _adopt_installation(
     changed: str, package: str, library: Library
 ) -> AdoptedAndRestore:
-    """Adopt what was edited in the files of an installed distribution."""
+    """Make rows of the edits in the files of an installed distribution.
+
+    Args:
+        changed: The name of the distribution.
+        package: The package that is patched.
+        library: The library, which has the files as they were published.
+
+    Raises:
+        ScaffoldError: Nothing was edited.
+        UpstreamError: The distribution is not installed, or its release is not on the index.
+    """
     installation = EditedInstallation(changed)
     version = installation.version
     releases = find_releases(f"{changed}=={version}", library)
@@ -238,16 +280,16 @@ def _adopt_installation(
 
 
 def _restore_nothing() -> None:
-    """Do nothing: only an edited installation has files to give back."""
+    """Do nothing: only an edited installation has files to restore."""
 
 
 def _requirement(package: str, version: str) -> str:
-    """Write the requirement that only the release meets which a version counts as."""
+    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it."""
     return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"
 
 
 def _text_of(file: str) -> str:
-    """Read a diff, from stdin if it is `-`; ScaffoldError if it cannot be read."""
+    """Read a diff from a file, or from stdin for `-`; ScaffoldError if it cannot be read."""
     if file == "-":
         return sys.stdin.read()
     try:

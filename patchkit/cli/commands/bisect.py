@@ -83,7 +83,7 @@ def command(
       patchkit bisect --patch one --patch other -- pytest -x test_it.py
       patchkit bisect --resume -- python compare_tokens.py
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    registry, selection = options.rows_and_selection(packs, None)
+    registry, selection = options.rows_and_selection(packs, vllm=None)
     rows = [row for row in registry if selection.reason_to_skip(row) is None]
     suspects = _suspects(rows, names)
     facts = {
@@ -113,14 +113,25 @@ def command(
 
 
 def _identity(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return fingerprints of patches and packs: a search cannot be resumed once they differ."""
+    """Return fingerprints of patches and packs; a search can be resumed only if they are equal."""
     patches = {row.name: fingerprint(row) for row in rows}
     packs = sorted({row.pack for row in rows})
     return {"patches": patches, "packs": {pack: modules_digest(pack) for pack in packs}}
 
 
 def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Name the patches to search in, in order: those named, and those that come after them."""
+    """Return the names of the patches that may make the command fail, in their order.
+
+    These are the named patches, and patches that need one of them; without names, all patches.
+
+    Args:
+        rows: The patches that apply here.
+        names: The names of the command line.
+
+    Raises:
+        UsageError: A named patch does not apply here.
+        BisectionError: No patch applies here.
+    """
     suspects: dict[str, None] = {}
     for row in rows:
         if not names or row.name in names or suspects.keys() & set(row.patch.after):
@@ -135,12 +146,12 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 class _Trials:
-    """Runs the command with sets of patches; each run is on disk before the next begins.
+    """Runs the command with sets of patches, and stores each run on disk before the next one.
 
     Args:
-        facts: What has to be the same for a search to be resumed: the command, the timeout, the
-            suspects, and fingerprints of patches and packs.
-        times: How often the command has to pass with a set for the set to be good.
+        facts: What must not change if a search is resumed: the command, the timeout, the suspects,
+            and fingerprints of patches and packs.
+        times: How often the command has to pass with a set of patches for the set to be good.
         packs: The packs that the command reads besides the installed ones.
     """
 
@@ -155,13 +166,13 @@ class _Trials:
         self._packs = packs
 
     def begin(self, *, resume: bool) -> None:
-        """Begin a search, or go on with the one on disk.
+        """Begin a search, or resume the one on disk.
 
         Args:
-            resume: Whether to go on.
+            resume: Whether to resume.
 
         Raises:
-            BisectionError: There is no search to go on with, or it was about something else.
+            BisectionError: There is no search to resume, or its facts were others.
         """
         try:
             if resume:
@@ -172,6 +183,7 @@ class _Trials:
             hint = "; found no bisect of this command to resume" if resume else ""
             raise BisectionError(f"{self._file}: {error}{hint}") from error
         say(f"{count(len(self.runs), 'run')} known, in {self._file}")
+        # As with Ctrl-C, the running command is ended, and the search can be resumed.
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
 
@@ -182,12 +194,14 @@ class _Trials:
             patches: The names of the patches.
 
         Raises:
-            BisectionError: The command cannot be run, or its end ends the search.
+            BisectionError: The command cannot be run, or was ended by the user.
         """
         return "bad" in self._verdicts(patches)
 
     def expect(self, expected: str, patches: Iterable[str], which: str) -> None:
-        """Check that the command ends with a set of patches as it must for a search.
+        """Check that the command passes, or fails, with a set of patches.
+
+        A search makes sense only if it passes with none of the suspects, and fails with all.
 
         Args:
             expected: `passes` or `fails`.
@@ -195,7 +209,7 @@ class _Trials:
             which: Which of the suspects they are, for the message: `none` or `all`.
 
         Raises:
-            BisectionError: It ends in another way.
+            BisectionError: The command does not do what is expected.
         """
         verdicts = self._verdicts(frozenset(patches))
         result = "passes"
@@ -215,7 +229,10 @@ class _Trials:
         return [(run, self._judge(run)) for run in self.runs]
 
     def _verdicts(self, patches: frozenset[str]) -> list[str]:
-        """Run the command until a set is judged; runs that are on disk count."""
+        """Return the verdicts on a set of patches, from stored runs and as many new ones as needed.
+
+        One bad run is enough; for a good set, the command has to pass as often as asked for.
+        """
         chosen = [name for name in self._suspects if name in patches]
         verdicts = [self._judge(run) for run in self.runs if run["patches"] == chosen]
         while len(verdicts) < self._times and all(
@@ -225,20 +242,28 @@ class _Trials:
         return verdicts
 
     def _judge(self, run: dict[str, Any]) -> str:
-        """Judge a run; if patches failed in it, by comparison with the first run with all."""
+        """Return the verdict on a run.
+
+        If patches could not be applied in it, it is compared with the first run with all suspects,
+        in which the same ones may have failed.
+        """
         if not run["failed"]:
             return judged(run)
         return judged(run, self._run_with_all()["failed"])
 
     def _run_with_all(self) -> dict[str, Any]:
-        """Return the first run with all suspects; if there is none, run the command."""
+        """Return the first run with all suspects; run the command if there is none yet."""
         for run in self.runs:
             if run["patches"] == self._suspects:
                 return run
         return self._run(self._suspects)
 
     def _run(self, chosen: list[str]) -> dict[str, Any]:
-        """Run the command with some of the suspects, and write the run to disk."""
+        """Run the command with some of the suspects, store the run on disk, and return it.
+
+        Raises:
+            BisectionError: The command cannot be run, or was ended by the user.
+        """
         number = len(self.runs) + 1
         log = self.folder / f"{number}.log"
         journal = log.with_suffix(".journal")
@@ -264,12 +289,21 @@ class _Trials:
         return run
 
     def _write(self) -> None:
+        """Store the facts and all runs, by a rename, so that the file is always complete."""
         draft = self._file.with_suffix(".draft")
         draft.write_text(json.dumps({**self._facts, "runs": self.runs}), "utf-8")
         draft.replace(self._file)
 
     def _runs_in(self, state: dict[str, Any]) -> list[dict[str, Any]]:
-        """Read the runs of a state; BisectionError if it was about something else."""
+        """Return the runs of a stored search.
+
+        Args:
+            state: The content of the file.
+
+        Raises:
+            BisectionError: The facts of that search were others.
+            KeyError: Something is missing in it.
+        """
         for key, value in self._facts.items():
             if state[key] != value:
                 difference = (
@@ -280,12 +314,12 @@ class _Trials:
 
 
 def _run_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """Read a run from a state; KeyError if it lacks a field."""
+    """Return the fields of a stored run; KeyError if one is missing."""
     return {field: entry[field] for field in _FIELDS_OF_RUN}
 
 
 def _failed_patches(journal: Path) -> list[str]:
-    """List the patches that failed in a process of a run."""
+    """Return the names of the patches that could not be applied in a process of a run."""
     names: set[str] = set()
     for process in read_directory(journal):
         for patch in process.patches.values():

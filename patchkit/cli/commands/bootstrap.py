@@ -12,7 +12,7 @@ from patchkit.cli.report.doctor import print_bootstrap
 from patchkit.runtime.bootstrap import install as bootstrap
 
 
-# Which would tell the help as an error.
+# With `no_args_is_help`, click would print the help as an error message.
 @click.group("bootstrap", no_args_is_help=False)
 def command() -> None:
     """Arm every process of this Python that has PATCHKIT=1.
@@ -72,6 +72,7 @@ def status_command(form: str) -> int:
     folder = bootstrap.site_folder()
     switch = os.environ.get("PATCHKIT")
     installation = bootstrap.look(folder)
+    # Where Python finds patchkit: installed, or by the location in the bootstrap.
     location = bootstrap.location_found_alone()
     if not location and installation.location and Path(installation.location).exists():
         location = installation.location

@@ -89,9 +89,17 @@ def command(
 def _refuse_nothing_checked(
     report: Report, packages: Collection[str], *, inverse: bool
 ) -> None:
-    """Raise UpstreamError where releases would pass as checked though no patch is for any."""
-    # Releases of something else, such as `vllm-ascend` for `vllm`.
-    if not report.patches:
+    """Refuse to report success if no patch is for any of the releases.
+
+    Args:
+        report: The report.
+        packages: The packages that the patches change.
+        inverse: Whether releases out of range are checked as well.
+
+    Raises:
+        UpstreamError: The releases are of other packages, or out of the range of every patch.
+    """
+    if not report.patches:  # such as releases of `vllm-ascend`, for patches of `vllm`
         projects = dict.fromkeys(
             release.partition(" ")[0] for release in report.releases
         )
@@ -99,6 +107,7 @@ def _refuse_nothing_checked(
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
+    # With `--inverse`, releases out of range are what is looked at.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
         releases = release_spans(report.releases, report)
         raise UpstreamError(
@@ -121,18 +130,18 @@ def check_patches(
     """Check patches as `patchkit check` does.
 
     Args:
-        names: The patches; where none is named, those of the packs.
-        packs: The packs; where none is named, all.
+        names: The names of patches; if there are none, all patches of the packs.
+        packs: The packs; if there are none, all packs.
         release_options: The releases to check against.
         lock: The value of `--lock`.
-        library: Where releases on the index come from.
-        selection: The codes to report, as the command line selects them.
-        inverse: Whether to find releases out of range that would hold, too.
+        library: The library, for releases on the index.
+        selection: The codes to report, as `--select` and `--ignore` name them.
+        inverse: Whether to check releases out of range as well.
         with_diffs: Whether to compare the targets that changed since their review.
 
     Returns:
-        The report of the selected findings that the project neither ignores nor accepts; and the
-        differences, if asked.
+        The report, without findings that the project ignores or accepts; and the differences,
+        which are empty without `with_diffs`.
 
     Raises:
         PatchkitError: The project's settings or a lock are invalid, or there is nothing to check.
@@ -163,14 +172,13 @@ def check_patches(
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
-    ignore = project.ignore
-    if selection.select:
-        ignore = ()
+    # Codes that are selected by hand are reported even if the project ignores them.
+    ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
 
 
 def _is_unread(report: Report) -> bool:
-    """Whether something of a release could not be read."""
+    """Return whether a release could not be read, which is a finding itself."""
     return any(finding.code is RELEASE_UNREADABLE for finding in report.findings)
 
 
@@ -186,7 +194,10 @@ def _check_codes(project: Project) -> None:
 def _suggested_commands(
     packs: Collection[str], lock: str | None, release_options: options.ReleaseOptions
 ) -> Commands:
-    """Make what writes commands into findings: options that the project sets are left out."""
+    """Return the options for the commands that findings suggest, such as `patchkit lock …`.
+
+    Options with the value of the project's settings are left out.
+    """
     if packs == Project.read().packs:
         packs = ()
     releases = release_options.releases
@@ -198,7 +209,7 @@ def _suggested_commands(
 def _versions_on_index(
     releases: Sequence[CheckedRelease], library: Library
 ) -> dict[str, list[str]]:
-    """List all versions of the projects of which releases on the index are checked."""
+    """Return all versions on the index of each project whose releases there are checked."""
     versions: dict[str, list[str]] = {}
     for release in releases:
         if not release.is_local and release.project not in versions:

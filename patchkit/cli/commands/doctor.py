@@ -1,20 +1,15 @@
 """`patchkit doctor`: find what keeps patches from being applied."""
 
 import os
-import site
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib.metadata import entry_points
-from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from patchkit.analysis.check.loading import load_faults
 from patchkit.analysis.check.requiring import unrequired
 from patchkit.cli import options
-from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
 from patchkit.cli.health import (
     contradicted,
     edited_files,
@@ -25,6 +20,7 @@ from patchkit.cli.report.as_json import to_json
 from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
+from patchkit.cli.ways_in import NotCarried, ways_in
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
@@ -40,7 +36,6 @@ from patchkit.registry import (
     packs_for,
     read_pack,
 )
-from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 from patchkit.runtime.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
 from patchkit.settings import VARIABLES, Settings
 
@@ -78,7 +73,13 @@ def command(packs: tuple[str, ...], form: str) -> int:
 def _health_lines(
     selection: Selection, environ: Mapping[str, str], packs: Collection[str]
 ) -> Iterator[HealthLine]:
-    """Check everything, topic by topic."""
+    """Check everything, topic by topic, and yield the lines of the report.
+
+    Args:
+        selection: Tells which rows apply here.
+        environ: The variables of this process.
+        packs: The packs of the command line.
+    """
     rows, lines_of_packs = _read_packs(selection.settings, packs)
     try:
         registry = Registry(rows, installed_processes())
@@ -105,7 +106,7 @@ def _health_lines(
 
 
 def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:
-    """Find bodies that cannot be loaded, and misspelled requirements."""
+    """Yield a line for each body that cannot be loaded, and each misspelled requirement."""
     rows = list(rows)
     for name, fault in load_faults(rows).items():
         yield HealthLine("packs", "bad", name, f"{fault}; {fault.fix}")
@@ -116,6 +117,7 @@ def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:
 
 
 def _version(versions: Versions, name: str) -> HealthLine:
+    """Return the line on the version of a distribution, and where the version comes from."""
     try:
         version = versions.find(name)
         if version is None:
@@ -137,7 +139,7 @@ def _version(versions: Versions, name: str) -> HealthLine:
 def _read_packs(
     settings: Settings, packs: Collection[str]
 ) -> tuple[list[Row], list[HealthLine]]:
-    """Read the rows of the installed packs and of those named, with a line on each pack."""
+    """Read the rows of all packs, installed and named; return them with a line for each pack."""
     rows: list[Row] = []
     lines: list[HealthLine] = []
     for name in packs_for(settings, packs):
@@ -161,37 +163,8 @@ _FROM_PROJECT = "from pyproject.toml"
 _FROM_OPTION = "from --patches"
 
 
-class NotCarried(NamedTuple):
-    """Packs that are not installed, so that only `patchkit run` hands them on, if it knows them.
-
-    Args:
-        expected: Those of the project.
-        named: Those that were named for this command alone.
-    """
-
-    expected: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
-
-    @property
-    def mark(self) -> str:
-        """The mark of a way in that is active without them."""
-        if self.expected:
-            return "warn"
-        if self.named:
-            return "note"
-        return "ok"
-
-    def __str__(self) -> str:
-        names = ", ".join([*self.expected, *self.named])
-        if not names:
-            return ""
-        return f", but without {names}: not installed"
-
-
-_ALL_CARRIED = NotCarried()
-
-
 def _origin(name: str, settings: Settings) -> str:
+    """Return where the name of a pack comes from, for the report."""
     if is_own_pack(name):
         return "patchkit's own"
     if name in installed_packs():
@@ -204,7 +177,7 @@ def _origin(name: str, settings: Settings) -> str:
 
 
 def _selection_lines(registry: Registry, selection: Selection) -> Iterator[HealthLine]:
-    """Tell how many patches are selected, which of them conflict, and which reach no process."""
+    """Yield lines on how many patches apply here, which of them conflict or have no process."""
     selected = [
         row for row in registry if options.reason(selection.reason_to_skip, row) is None
     ]
@@ -224,20 +197,18 @@ def _selection_lines(registry: Registry, selection: Selection) -> Iterator[Healt
 
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
-    """Compare the targets of rows with their locks, pack by pack.
-
-    The rows are those that are selected if drift does not matter.
-    """
+    """Compare the targets of rows that apply here with their locks, pack by pack."""
+    # With `on_drift="skip"`, rows whose targets changed since their review would be left out.
     settings_without_drift = replace(selection.settings, on_drift="warn")
     selection_without_drift = replace(selection, settings=settings_without_drift)
-    selected: dict[str, list[Row]] = {}
+    rows_by_pack: dict[str, list[Row]] = {}
     for row in rows:
         if options.reason(selection_without_drift.reason_to_skip, row) is None:
-            selected.setdefault(row.pack, []).append(row)
+            rows_by_pack.setdefault(row.pack, []).append(row)
     locks = Locks(selection.settings.lock)
-    for pack in sorted(selected):
+    for pack in sorted(rows_by_pack):
         try:
-            yield from _reviews_of_pack(pack, selected[pack], locks, selection)
+            yield from _reviews_of_pack(pack, rows_by_pack[pack], locks, selection)
         except LockError as error:
             yield HealthLine("locks", "bad", pack, str(error))
 
@@ -245,6 +216,17 @@ def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
 def _reviews_of_pack(
     pack: str, rows: Collection[Row], locks: Locks, selection: Selection
 ) -> Iterator[HealthLine]:
+    """Yield the line on the lock of a pack, and one for each row whose targets have changed.
+
+    Args:
+        pack: The pack.
+        rows: Its rows that apply here.
+        locks: The locks.
+        selection: Compares targets with the lock.
+
+    Raises:
+        LockError: The lock cannot be read.
+    """
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
     if len(files) < len(rows):
         yield HealthLine(
@@ -266,7 +248,13 @@ def _reviews_of_pack(
 def _settings(
     environ: Mapping[str, str], settings: Settings, names: Collection[str]
 ) -> Iterator[HealthLine]:
-    """List the variables that are set, and find those that name no setting or no patch."""
+    """Yield lines on the variables of patchkit that are set, and on mistakes in them.
+
+    Args:
+        environ: The variables of this process.
+        settings: The settings that were read from them.
+        names: The names of all patches.
+    """
     variables = {*VARIABLES, ROLE_VARIABLE, PARENT_VARIABLE, NEXT_VARIABLE}
     for variable in sorted(variables & environ.keys()):
         yield HealthLine("settings", "note", variable, environ[variable])
@@ -281,112 +269,8 @@ def _settings(
 def _patches_not_found(
     variable: str, patches: Iterable[str], names: Collection[str]
 ) -> Iterator[HealthLine]:
+    """Yield a warning for each patch that a variable names, and that does not exist."""
     for patch in patches:
         if patch not in names:
             message = f"no patch is named {patch!r}{near(patch, names)}"
             yield HealthLine("settings", "warn", variable, message)
-
-
-_PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
-
-
-def ways_in(
-    environ: Mapping[str, str],
-    folders: Iterable[str] | None = None,
-    not_carried: NotCarried = _ALL_CARRIED,
-) -> Iterator[HealthLine]:
-    """Check which ways in are active.
-
-    Args:
-        environ: The variables of the process to check.
-        folders: The folders whose `.pth` files Python reads, or None for those of this Python.
-        not_carried: The packs that these ways do not read.
-
-    Yields:
-        A line on each way in, and on a switch that has no effect.
-    """
-    if folders is None:
-        folders = _site_folders()
-    bootstrap = _find_bootstrap(folders)
-    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(
-        os.pathsep
-    )
-    switch = environ.get("PATCHKIT", "").strip()
-    if switch == "0":
-        yield _way_in(
-            "warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes"
-        )
-    elif switch == "1" and bootstrap is None and not is_under_run:
-        yield _way_in(
-            "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
-        )
-    yield _plugin(environ.get("VLLM_PLUGINS"), not_carried)
-    if is_under_run:
-        yield _way_in("ok", "patchkit run", "active: this process was started by it")
-    else:
-        yield _way_in(
-            "note", "patchkit run", "not active: this process was not started by it"
-        )
-    yield _bootstrap(bootstrap, switch, not_carried)
-
-
-def _way_in(severity: str, subject: str, message: str) -> HealthLine:
-    return HealthLine("ways in", severity, subject, message)
-
-
-def _find_bootstrap(folders: Iterable[str]) -> tuple[str, str] | None:
-    """Find the first folder with a bootstrap of patchkit, and its state there."""
-    for folder in folders:
-        state = look(Path(folder)).state
-        if state not in {ABSENT, FOREIGN}:
-            return folder, state
-    return None
-
-
-def _bootstrap(
-    folder_and_state: tuple[str, str] | None, switch: str, not_carried: NotCarried
-) -> HealthLine:
-    if folder_and_state is None:
-        return _way_in("note", "bootstrap", "not installed")
-    folder, state = folder_and_state
-    if state != INSTALLED:
-        message = f"{state}: 'patchkit bootstrap install' puts it right, in {folder}"
-        return _way_in("warn", "bootstrap", message)
-    if switch == "1":
-        message = f"active, in {folder}{not_carried}"
-        return _way_in(not_carried.mark, "bootstrap", message)
-    return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
-
-
-def _plugin(allowed: str | None, not_carried: NotCarried) -> HealthLine:
-    """Check the plugin of vLLM; `allowed` is the value of `VLLM_PLUGINS`."""
-    names = _plugin_names()
-    if not names:
-        return _way_in("note", "vLLM plugin", "not installed here")
-    if allowed is not None:
-        excluded = [name for name in names if name not in allowed.split(",")]
-        if excluded:
-            consequence = f"leaves out {', '.join(excluded)}: vLLM will not load it"
-            return _way_in(
-                "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
-            )
-    message = f"installed: active in every vLLM process{not_carried}"
-    return _way_in(not_carried.mark, "vLLM plugin", message)
-
-
-def _plugin_names() -> list[str]:
-    """List the names under which patchkit is installed as a plugin of vLLM."""
-    names: set[str] = set()
-    for group in _PLUGIN_GROUPS:
-        for entry in entry_points(group=group):
-            if entry.value.startswith("patchkit."):
-                names.add(entry.name)
-    return sorted(names)
-
-
-def _site_folders() -> list[str]:
-    """List the folders whose `.pth` files this Python reads."""
-    folders = site.getsitepackages()
-    if site.ENABLE_USER_SITE:
-        folders.append(site.getusersitepackages())
-    return [folder for folder in folders if folder in sys.path]

@@ -66,7 +66,7 @@ def command(
 
 
 def _not_due(rows: Sequence[Row], coverage: Coverage) -> Iterator[str]:
-    """Say which rows change nothing of the release, as it is out of their range."""
+    """Yield a message for each row that changes nothing of the release: it is out of its range."""
     (release,) = coverage.releases
     for row in rows:
         if not coverage.due(row, release):

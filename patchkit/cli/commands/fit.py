@@ -79,7 +79,11 @@ def command(
 
 
 def _located(report: Report, source: ReleaseSource) -> Report:
-    """Name the files of a package in this project as editors and GitHub find them: `src/…`."""
+    """Return a report with paths from the working directory, which editors and GitHub can open.
+
+    The paths in findings start in the package's root, which may be a folder such as `src`. Those of
+    a wheel or a release on the index stay as they are.
+    """
     if not isinstance(source, Tree):
         return report
     root = source.root
@@ -90,7 +94,12 @@ def _located(report: Report, source: ReleaseSource) -> Report:
 
 
 def _file(root: Path, path: str | None) -> str | None:
-    """Name a file from the working directory on; one that lies outside, from the package on."""
+    """Return the path of a file from the working directory; unchanged for a file outside of it.
+
+    Args:
+        root: The root of the package.
+        path: The path from there; None or '' for a finding without a file.
+    """
     if not path:
         return path
     file = shown(root / path)

@@ -75,9 +75,9 @@ def command(
 
 
 def _is_module(name: str, packs: tuple[str, ...]) -> bool:
-    """Whether a dotted name is in a package that patches change.
+    """Return whether a name without a colon is a module: a dotted name in a patched package.
 
-    Others may be private, and are not looked up on an index: only a colon marks them as a target.
+    Other packages may be private; only names with a colon are looked up on an index for them.
     """
     package, dot, _ = name.partition(".")
     if not dot:
@@ -89,7 +89,17 @@ def _is_module(name: str, packs: tuple[str, ...]) -> bool:
 def _follow_target(
     target: Target, releases: str | None, library: Library, form: str
 ) -> int:
-    """Print in which releases a target changed; return 1 if that cannot be told of each."""
+    """Print the releases in which a target changed.
+
+    Args:
+        target: The target.
+        releases: The requirement for the releases; None for all of the package.
+        library: The library, for releases on the index.
+        form: The format of the output.
+
+    Returns:
+        The exit code: 1 if a release cannot be read, or none has the target.
+    """
     package = target.module.partition(".")[0]
     with progress_bar() as progress:
         checked_releases = on_index(releases or canonical(package), library)
@@ -114,15 +124,27 @@ def _follow_patch(
     library: Library,
     form: str,
 ) -> int:
-    """Print where a patch broke, by release, nightly and commit; return 1 if it did."""
+    """Print the release, the nightly and the commit at which a patch broke, as far as asked.
+
+    Args:
+        row: The patch.
+        releases: The requirement for the releases; None for all of the package.
+        nightlies: The distribution of the nightlies; None to skip them.
+        repository: The git repository of the package; None to skip it.
+        library: The library, for releases on the index.
+        form: The format of the output.
+
+    Returns:
+        The exit code: 1 if the patch broke.
+    """
     package = released([row])[0]
     breaks: dict[str, Break] = {}
-    last_break = Break(None)
+    last_break = Break(last=None)
     if releases or nightlies or not repository:
         last_break = break_of(row, on_index(releases or canonical(package), library))
         breaks["releases"] = last_break
     if nightlies and last_break.first:
-        # The bound names a pre-release, so that pre-releases are allowed.
+        # With a bound that is a pre-release, the requirement allows pre-releases.
         builds = on_index(f"{nightlies}>=0.dev0", library)
         breaks["nightlies"] = break_between(row, by_day(builds), last_break)
     if repository:

@@ -92,7 +92,7 @@ def command(
 
 
 def _described(hidden: Sequence[Row]) -> str:
-    """Count rows: the user's first, then those that come with patchkit."""
+    """Describe rows that are not listed: `2 patches, and 5 that come with patchkit,`."""
     own = [row for row in hidden if is_own_pack(row.pack)]
     users_count = len(hidden) - len(own)
     if not own:
@@ -104,22 +104,33 @@ def _described(hidden: Sequence[Row]) -> str:
 
 
 def _reason(row: Row, selection: Selection) -> str | None:
-    """Say why a row does not apply here, and which name of a requirement may be a slip."""
+    """Return why a row does not apply here, with hints for misspelled requirements.
+
+    None for a row that applies.
+    """
     reason = options.reason(selection.reason_to_skip, row)
     if reason is None:
         return None
     from patchkit.analysis.check.requiring import unrequired  # noqa: PLC0415 - late: the help needs none
 
-    slips = [package for package in unrequired(row) if package.slip]
-    for package in slips:
-        reason += f"; did you mean {package.package} by {package.slip}?"
+    for package in unrequired(row):
+        if package.slip:
+            reason += f"; did you mean {package.package} by {package.slip}?"
     return reason
 
 
 def _list_debt(
     packs: tuple[str, ...], releases: tuple[str, ...], form: str, *, offline: bool
 ) -> None:
-    """List what keeps each patch of this project, by a check against the supported releases."""
+    """Print why each patch of this project is still needed, by a check against releases.
+
+    Args:
+        packs: The packs of the command line.
+        releases: The requirements for the supported releases; the default is the project's, or
+            else all releases.
+        form: The format of the output.
+        offline: Whether to read no release that is not in the cache.
+    """
     from patchkit.analysis.check.coverage import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
     from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415
@@ -132,16 +143,17 @@ def _list_debt(
     if not release_options.releases:
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
+        names = [row.name for row in rows]
         report, _ = check_patches(
-            [row.name for row in rows], packs, release_options, None, library
+            names, packs, release_options, lock=None, library=library
         )
     ledger = [debt_of(row, report) for row in rows]
     if form == "table":
         debt.print_debt(ledger)
     else:
-        written = {
+        writers = {
             "json": debt.debt_json,
             "markdown": debt.debt_markdown,
             "badge": debt.debt_badge,
         }
-        click.echo(written[form](ledger))
+        click.echo(writers[form](ledger))

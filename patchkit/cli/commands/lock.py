@@ -26,6 +26,8 @@ from patchkit.errors import UpstreamError, shown
 from patchkit.settings import Settings
 
 BeforeAndAfter = dict[Path, tuple[Lock, Lock]]
+"""By file, the lock as it is, and as it has to be."""
+
 _TO_WRITE = "would change; run 'patchkit lock', and review its diff"
 _WRITTEN = "written; review its diff before you commit it"
 
@@ -95,10 +97,13 @@ def command(
 def _rows_by_file(
     named: str | None, rows: Iterable[Row]
 ) -> Mapping[Path, Sequence[Row]]:
-    """Choose where reviews are recorded: in the file that is named, else in each pack's own.
+    """Group rows by the lock file that records their reviews.
 
-    A pack without a lock gets one in its folder, so that processes read it. An installer's folder
-    is not written to: reviews of such packs are recorded in this directory.
+    That is the file that is named, or else the lock of each row's pack.
+
+    Args:
+        named: The value of `--lock`.
+        rows: The rows.
     """
     name = options.lock_named(named)
     if name:
@@ -107,6 +112,10 @@ def _rows_by_file(
 
 
 def _file_of_pack(pack: str) -> Path:
+    """Return the lock file of a pack, which is in its folder, where processes find it.
+
+    A folder of an installer is not written to: the lock of such a pack is in this directory.
+    """
     home = Locks.home(pack)
     if home is None:
         return Path(NAME)
@@ -114,14 +123,20 @@ def _file_of_pack(pack: str) -> Path:
 
 
 def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
-    """Say what else is needed for processes to read a lock, wherever they run; '' if nothing is."""
+    """Return what the user has to do so that processes read a lock file; '' for nothing.
+
+    Args:
+        file: The lock file.
+        rows: The rows whose reviews it records.
+    """
     row = rows[0]
-    read = Locks(Settings.read().lock).file(row)
-    if read is None or read.resolve() != file.resolve():
+    file_of_processes = Locks(Settings.read().lock).file(row)
+    if file_of_processes is None or file_of_processes.resolve() != file.resolve():
         return f"; processes read it where PATCHKIT_LOCK={shlex.quote(str(file.resolve()))} is set"
     home = Locks.home(row.pack)
     if home is None:
         return ""
+    # The folder that the pack is imported from.
     root = home.parents[row.pack.count(".")]
     if not file.resolve().is_relative_to(root.resolve()):
         return f"; a wheel does not carry it there: move it to {shown(home)}"
@@ -133,10 +148,15 @@ def _locks_before_and_after(
     releases: Sequence[CheckedRelease],
     progress: Progress | None,
 ) -> tuple[BeforeAndAfter, dict[str, UpstreamError]]:
-    """Accept the sources in releases.
+    """Read the locks, and record the sources of targets in releases in copies of them.
+
+    Args:
+        rows_by_file: The rows, by the lock file that records their reviews.
+        releases: The releases.
+        progress: Is called after each release; None for nothing.
 
     Returns:
-        The lock of each file as it is and as it has to be, and why releases could not be read.
+        The locks before and after, by file; and why releases could not be read, by release.
     """
     locks: BeforeAndAfter = {}
     faults: dict[str, UpstreamError] = {}
@@ -149,6 +169,7 @@ def _locks_before_and_after(
 
 
 def _print_diff(locks: BeforeAndAfter, form: str, *, written: bool) -> None:
+    """Print what changes in lock files, as a unified diff or as JSON."""
     lines: list[str] = []
     for file, (before, after) in locks.items():
         lines += _diff(file, before, after)
@@ -159,6 +180,7 @@ def _print_diff(locks: BeforeAndAfter, form: str, *, written: bool) -> None:
 
 
 def _diff(file: Path, before: Lock, after: Lock) -> Iterable[str]:
+    """Return the lines of the unified diff of one lock file."""
     name = shown(file).lstrip("/")
     return difflib.unified_diff(
         _lines(before), _lines(after), f"a/{name}", f"b/{name}", lineterm=""

@@ -73,7 +73,22 @@ def command(
 
 
 def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> int:
-    """Print the releases to cover, each with the cases that it exercises."""
+    """Print the releases to cover, each with the cases that it tests.
+
+    A case is an end of a range, or a version of a target's source.
+
+    Args:
+        rows: The patches.
+        releases: The requirement for the releases to choose from.
+        library: The library, for releases on the index.
+        form: The format of the output.
+
+    Returns:
+        The exit code: 1 if a release cannot be read.
+
+    Raises:
+        UpstreamError: None of the patches is for any of the releases.
+    """
     with progress_bar() as progress:
         checked_releases = on_index(releases, library)
         releases_by_case, faults = cases(rows, checked_releases, progress)
@@ -89,19 +104,15 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
     if not chosen and not faults:
         raise UpstreamError(f"none of the patches is for any release of {releases!r}")
     if form == "json":
-        chosen_releases = [
-            {"release": version, "cases": list(map(str, exercised))}
-            for version, exercised in chosen.items()
-        ]
-        click.echo(
-            to_json(
-                {
-                    "project": project,
-                    "releases": chosen_releases,
-                    "unreadable": list(faults),
-                }
-            )
-        )
+        data = {
+            "project": project,
+            "releases": [
+                {"release": version, "cases": list(map(str, exercised))}
+                for version, exercised in chosen.items()
+            ],
+            "unreadable": list(faults),
+        }
+        click.echo(to_json(data))
     elif form == "github":
         click.echo(json.dumps({project: list(chosen)}))
     else:
@@ -112,7 +123,17 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
 def _list_boundaries(
     rows: Sequence[Row], file: Path, form: str, library: Library
 ) -> int:
-    """Print both ends of every range with the lanes that cover them; return 1 if one has none."""
+    """Print both ends of every range, with the lanes of a file that cover them.
+
+    Args:
+        rows: The patches.
+        file: The file of lanes: jobs of CI, each with the releases that it installs.
+        form: The format of the output.
+        library: The library, for releases on the index.
+
+    Returns:
+        The exit code: 1 if an end has neither a lane nor a reason why not.
+    """
 
     @cache
     def versions_on_index(name: str) -> list[str]:

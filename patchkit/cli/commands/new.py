@@ -143,7 +143,11 @@ def command(
 def _check_arguments(
     name: str | None, targets: Sequence[str], listing: str | None, body: str | None
 ) -> None:
-    """Raise UsageError unless a patch is named with its targets, or a list of patches."""
+    """Check that either a patch and its targets are named, or a file with a list of targets.
+
+    Raises:
+        UsageError: Neither is, or both are.
+    """
     if listing and (name or targets or body):
         raise click.UsageError(
             "--from: found a name, --target or --body beside it, expected the list alone"
@@ -160,25 +164,36 @@ def _named_targets(
     listing: str | None,
     packs: tuple[str, ...],
 ) -> dict[str, list[Target]]:
-    """Return the targets of each patch that is to be written, by its name."""
-    taken = _names_in_use(packs)
+    """Return the targets of each patch to write, by the name of the patch.
+
+    Args:
+        name: The name of the patch; None with a list.
+        targets: The targets of that patch.
+        listing: The file with a list of targets, each for a patch; None for one patch.
+        packs: The packs of the command line, whose patches must have other names.
+
+    Raises:
+        UsageError: A patch has that name already, or a target is none.
+    """
+    pack_by_name = _names_in_use(packs)
     if listing is None:
-        _refuse_name_in_use(str(name), taken)
+        _refuse_name_in_use(str(name), pack_by_name)
         parsed = [options.parse_target(text) for text in targets]
         return {str(name): list(dict.fromkeys(parsed))}
     named: dict[str, list[Target]] = {}
     for target, given_name in read_list(Path(listing)):
-        patch_name = given_name or name_for(target, [*named, *taken])
-        _refuse_name_in_use(patch_name, {**taken, **dict.fromkeys(named, listing)})
+        patch_name = given_name or name_for(target, [*named, *pack_by_name])
+        used_names = {**pack_by_name, **dict.fromkeys(named, listing)}
+        _refuse_name_in_use(patch_name, used_names)
         named[patch_name] = [target]
     return named
 
 
 def _names_in_use(packs: tuple[str, ...]) -> dict[str, str]:
-    """Return the packs of the patches that there are, by the names of the patches."""
+    """Return the pack of each patch that exists, by the name of the patch."""
     names: dict[str, str] = {}
     for pack in packs_for(Settings.read(), packs):
-        # A pack that is named first and made next has no rows.
+        # The settings may name a pack that this command is about to create.
         with suppress(DeclarationError):
             for row in read_pack(pack):
                 names.setdefault(row.name, pack)
@@ -186,6 +201,7 @@ def _names_in_use(packs: tuple[str, ...]) -> dict[str, str]:
 
 
 def _refuse_name_in_use(name: str, taken: Mapping[str, str]) -> None:
+    """Raise UsageError if a name is taken; `taken` maps names to the pack or list with them."""
     if name in taken:
         raise click.UsageError(
             f"found a patch {name!r} in {taken[name]}, expected a new name"
@@ -199,10 +215,20 @@ def _plan(
     tests: Path,
     drafts: Drafts,
 ) -> Plan:
-    """Plan the files, with proposed roles where neither an option nor the pack's folder has any.
+    """Plan the files of a patch.
+
+    If neither `--role` nor the pack's folder says for which roles it is, the roles are those in
+    which the last `patchkit probe` saw the targets run.
+
+    Args:
+        request: What the command line asks for.
+        targets: The targets, as they were looked up.
+        place_of_pack: The pack.
+        tests: The folder for the test.
+        drafts: The files that are planned for other patches.
 
     Raises:
-        UsageError: Nothing tells which roles the targets need.
+        UsageError: Nothing tells which roles the patch is for.
     """
     proposed = propose_roles([upstream.target for upstream in targets], _last_answer())
     try:
@@ -225,11 +251,12 @@ def _plan(
 
 
 def _named(roles: Collection[Role]) -> str:
+    """Return the names of roles, in the order of `Role`."""
     return ", ".join(str(role) for role in Role if role in roles)
 
 
 def _last_answer() -> Path | None:
-    """Find the answer of the last `patchkit probe` of this user."""
+    """Return the file with the answer of the user's last `patchkit probe`; None for no run."""
     run = Settings.read().journal or newest_holding(ANSWER)
     if run is None:
         return None
@@ -237,6 +264,7 @@ def _last_answer() -> Path | None:
 
 
 def _role_missing(pack: PackLocation) -> click.UsageError:
+    """Return the error for a patch of which nothing tells for which roles it is."""
     fault = f"pack {pack.module} is in no folder named 'platform' or 'worker'"
     hint = "'patchkit probe TARGET -- COMMAND' finds out"
     return click.UsageError(
@@ -245,7 +273,7 @@ def _role_missing(pack: PackLocation) -> click.UsageError:
 
 
 def _print(plans: Sequence[Plan], form: str, *, is_list: bool, written: bool) -> None:
-    """Print what is written, and after that, once for all patches, what their author does next."""
+    """Print the patches that were written, and then what their author has to do next."""
     steps = list(_next_steps(plans))
     if form == "json" and is_list:
         click.echo(new_list_json(plans, steps, written=written))
@@ -258,7 +286,14 @@ def _print(plans: Sequence[Plan], form: str, *, is_list: bool, written: bool) ->
 
 
 def _find_pack(pack: str | None) -> PackLocation:
-    """Find the pack that is named, else the only one of the project or of `PATCHKIT_PATCHES`."""
+    """Return the pack to write to: that of `--pack`, or else the only one that settings name.
+
+    Args:
+        pack: The value of `--pack`.
+
+    Raises:
+        UsageError: `--pack` is not given, and the settings name no pack or several.
+    """
     if not pack:
         packs = Project.read().packs or Settings.read().packs
         if len(packs) != 1:
@@ -289,7 +324,11 @@ def find_file(module: str) -> Path | None:
 def _look_up(
     targets: Sequence[Target], release_options: options.ReleaseOptions, library: Library
 ) -> dict[Target, UpstreamTarget]:
-    """Look targets up in releases; UpstreamError if a release cannot be read."""
+    """Look up targets in the releases that the command line names.
+
+    Raises:
+        UpstreamError: A release cannot be read.
+    """
     packages = list(
         dict.fromkeys(target.module.partition(".")[0] for target in targets)
     )
@@ -301,7 +340,7 @@ def _look_up(
 
 
 def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
-    """List what the author does next."""
+    """Yield what the author of the patches has to do next, in order."""
     rows = shown(plans[0].place.file)
     names = " ".join(plan.patch.name for plan in plans)
     refusals = [plan.refusal for plan in plans if plan.refusal]
@@ -329,13 +368,18 @@ def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
 
 
 def _file(plan: Plan, what: str) -> str:
-    """Name the file of a patch that is a `body`, or a `test`."""
+    """Return the path of a planned file of a patch, for people.
+
+    Args:
+        plan: The plan of the patch.
+        what: `body` or `test`.
+    """
     (file,) = [file.path for file in plan.files if file.what == what]
     return shown(file)
 
 
 def _steps_to_import_pack(pack: PackLocation) -> Iterator[NextStep]:
-    """List what is to be done for commands and tests to find a pack; nothing if they do."""
+    """Yield what the user has to do so that commands and tests can import a pack, if anything."""
     project = Project.read()
     if pack.module not in (*project.packs, *packs_for(Settings.read())):
         names = ", ".join(f'"{name}"' for name in (*project.packs, pack.module))

@@ -32,53 +32,54 @@ from patchkit.errors import UpstreamError
 from patchkit.settings import Settings
 
 _COMMAND = "patchkit.command"
-"""Under which name click's context holds the command to run."""
+"""The key of the command to run, in `meta` of click's context."""
 _SERVE = ("vllm", "serve")
-"""The command that needs no `--` before it."""
+"""The beginning of a command that needs no `--` before it."""
 _REQUESTS = "--requests"
 _STDERR = 2
 
 
 class _ProbeCommand(click.Command):
-    """Takes the command to run off the command line before click reads its options."""
+    """A click command that does not parse the command to run, after its own arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read our own arguments, and keep the command for later.
+        """Parse the arguments of `probe`, and store the command to run in the context.
 
         Args:
             ctx: The context, whose `meta` gets the command.
             args: All arguments.
 
         Returns:
-            The arguments that are left over: none.
+            The arguments that click did not parse.
         """
-        own, ctx.meta[_COMMAND] = _split(args)
-        return super().parse_args(ctx, own)
+        own_args, ctx.meta[_COMMAND] = _split(args)
+        return super().parse_args(ctx, own_args)
 
 
 def _split(args: list[str]) -> tuple[list[str], list[str]]:
-    """Split a command line into our own arguments and the command that is to run.
+    """Split a command line into the arguments of `probe` and the command to run.
 
-    They are separated by `--`, or else `vllm serve` begins the command; among its options may be
-    our `--requests`, which vLLM does not have.
+    The command begins after `--`, or with `vllm serve`. In the latter case, `--requests` may be
+    anywhere: vLLM has no such option.
     """
     if "--" in args:
-        at = args.index("--")
-        return args[:at], args[at + 1 :]
-    for at in range(len(args) - 1):
-        if (os.path.basename(args[at]), args[at + 1]) == _SERVE:  # noqa: PTH119 - no path to keep
-            requests, command = _without_requests(args[at:])
-            return [*args[:at], *requests], command
+        index = args.index("--")
+        return args[:index], args[index + 1 :]
+    for index in range(len(args) - 1):
+        program = os.path.basename(args[index])  # noqa: PTH119 - no path to keep
+        if (program, args[index + 1]) == _SERVE:
+            requests, command = _without_requests(args[index:])
+            return [*args[:index], *requests], command
     return args, []
 
 
 def _without_requests(command: list[str]) -> tuple[list[str], list[str]]:
-    """Take `--requests` out of a command; return it, and the command without it."""
-    for at, argument in enumerate(command):
+    """Split a command into its option `--requests`, with the value, and all else."""
+    for index, argument in enumerate(command):
         if argument == _REQUESTS:
-            return command[at : at + 2], command[:at] + command[at + 2 :]
+            return command[index : index + 2], command[:index] + command[index + 2 :]
         if argument.startswith(f"{_REQUESTS}="):
-            return [argument], command[:at] + command[at + 1 :]
+            return [argument], command[:index] + command[index + 1 :]
     return [], command
 
 
@@ -139,7 +140,13 @@ def command(
 
 
 def _check_targets(targets: Sequence[Target]) -> None:
-    """Refuse a target that is not in what is installed; say where nobody can look."""
+    """Look up targets in the installed packages, before the command runs.
+
+    For a package that is not installed here, a message says that its targets are not looked up.
+
+    Raises:
+        PatchkitError: A target does not exist.
+    """
     packages = dict.fromkeys(target.module.partition(".")[0] for target in targets)
     for package in packages:
         release = _find_release(package)
@@ -152,8 +159,8 @@ def _check_targets(targets: Sequence[Target]) -> None:
 
 
 def _find_release(package: str) -> CheckedRelease | None:
-    """Open a package that is installed, or lies in the working directory; None if neither."""
-    for path in (None, [os.getcwd()]):  # noqa: PTH109 - as an entry of sys.path
+    """Open a package as it is installed, or in the working directory; None if it is in neither."""
+    for path in (None, [os.getcwd()]):  # noqa: PTH109 - as in sys.path, whose default is None
         opened = partial(open_installed, package, path)
         with suppress(UpstreamError):
             version = opened().version or ""
@@ -167,7 +174,7 @@ def _find_release(package: str) -> CheckedRelease | None:
 def _environment(
     settings: Settings, names: Sequence[str], journal: str
 ) -> dict[str, str]:
-    """Make the environment of the command: that of a run, with the targets to observe."""
+    """Return the environment of the command: as for `patchkit run`, with the targets to observe."""
     environ = environment_here(settings.packs, journal)
     environ["PATCHKIT_PROBE"] = "\n".join(names)
     return environ
@@ -179,10 +186,16 @@ def _run(
     server: ServerRequests | None,
     form: str,
 ) -> int:
-    """Run the command to its end, and send what is to be sent to the server that it is.
+    """Run the command to its end.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+        server: Sends requests to the command, which is a server; None for no requests.
+        form: The format of the output; with JSON, the command's stdout goes to stderr.
 
     Returns:
-        Its exit code; 0 where it is a server that the requests have ended.
+        Its exit code; 0 for a server that was ended after the requests.
     """
     stdout = _STDERR if form == "json" else None
     if server is None:
@@ -195,7 +208,7 @@ def _run(
 
 
 def _faults(result: ProbeResult, server: ServerRequests | None) -> list[str]:
-    """Say what keeps the answer from being one."""
+    """Return the reasons, if any, why the result of the probe says nothing."""
     faults: list[str] = []
     if not result.processes:
         faults.append("no Python process was started that patchkit could reach")
@@ -212,10 +225,19 @@ def _tell(
     journal: str,
     form: str,
 ) -> None:
-    """Print the answer, and keep it beside the journals, for `patchkit new`."""
+    """Print the result, and store it beside the journals, for `patchkit new`.
+
+    Args:
+        result: The result.
+        argv: The command that was run.
+        began: When it was started, in seconds since the epoch.
+        faults: Messages to print after the result.
+        journal: The folder of the journals.
+        form: The format of the output.
+    """
     answer = probe_json(result, argv, began)
-    with suppress(OSError):  # the answer is printed all the same
-        _keep(Path(journal, ANSWER), answer)
+    with suppress(OSError):  # the answer is printed nevertheless
+        _store(Path(journal, ANSWER), answer)
     if form == "json":
         click.echo(answer)
     else:
@@ -227,8 +249,11 @@ def _tell(
         say(fault)
 
 
-def _keep(file: Path, answer: str) -> None:
-    """Write the answer by a rename, for this user alone: it has the command line in it."""
+def _store(file: Path, answer: str) -> None:
+    """Write the answer to a file that only this user can read: it contains the command line.
+
+    The file is complete as soon as it exists: a finished draft is renamed.
+    """
     draft = file.with_name(f".{file.name}-{os.getpid()}")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as opened:

@@ -91,9 +91,8 @@ def command(
                 old_release, new_release = base_of(
                     row, releases, locks.of_all([row]), old, new
                 )
-                rebase = Rebase(
-                    row, old_release, new_release, PackSource(row.pack), keep
-                )
+                pack = PackSource(row.pack)
+                rebase = Rebase(row, old_release, new_release, pack, keep=keep)
                 _run(rebase, write=not dry_run, offline=offline)
                 rebases.append(rebase)
     finally:  # also after an error, report what has been written
@@ -102,7 +101,7 @@ def command(
 
 
 def _most_changed_package(rows: Sequence[Row]) -> str:
-    """Return the package with releases that most of the rows change."""
+    """Return the package on an index that most of the rows change."""
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(packages_of([row]))
@@ -110,6 +109,7 @@ def _most_changed_package(rows: Sequence[Row]) -> str:
 
 
 def _print(rebases: Sequence[Rebase], form: str, *, written: bool) -> None:
+    """Print the results; nothing if an error came before the first."""
     if not rebases:
         return
     if form == "json":
@@ -119,7 +119,15 @@ def _print(rebases: Sequence[Rebase], form: str, *, written: bool) -> None:
 
 
 def _run(rebase: Rebase, *, write: bool, offline: bool) -> None:
-    """Carry a patch, check it, and write its files; an error refuses this patch only."""
+    """Carry a patch to the later release, check it, and write its files.
+
+    An error becomes a conflict of this patch, so that the others are still carried.
+
+    Args:
+        rebase: The patch and the releases.
+        write: Whether to write files.
+        offline: Whether the check may read only the cache.
+    """
     try:
         rebase.run()
         if not rebase.conflicts:
@@ -133,25 +141,41 @@ def _run(rebase: Rebase, *, write: bool, offline: bool) -> None:
 
 
 def _faults(rebase: Rebase, *, offline: bool) -> Iterator[str]:
-    """Check a row as it would be, and say why it is refused; ScaffoldError if no check is made."""
+    """Check the carried row, and yield the reasons why it must not be written.
+
+    Args:
+        rebase: The row, with the files that are planned.
+        offline: Whether the check may read only the cache.
+
+    Raises:
+        ScaffoldError: The check itself failed.
+    """
     report = _check_copy(rebase, offline=offline)
     name = rebase.new.name
     if report["grid"].get(rebase.row.name, {}).get(name) == "out-of-range":
         yield f"{name} stays out of its range, or of that of its changes"
     project = Project.read()
-    expected = {*project.ignore, *project.accept}
+    accepted = {*project.ignore, *project.accept}
     for finding in report["findings"]:
         code = finding["code"]
         keys = {code, f"{code} {finding['target']}", f"{code} {finding['patch']}"}
-        # `check` only warns of a use that is gone; in the new release it refuses the row.
+        # A body that uses a name which is missing: `check` warns, but a rebase must not write it.
         is_use_gone = code == "PK602" and finding["release"] == name
         is_fault = finding["severity"] == "error" or is_use_gone
-        if is_fault and keys.isdisjoint(expected):
+        if is_fault and keys.isdisjoint(accepted):
             yield f"{code} {finding['release']}: {finding['message']}"
 
 
 def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
-    """Run `patchkit check` on a copy of the pack with the new row; return its report."""
+    """Run `patchkit check` on a copy of the pack with the planned files; return its JSON report.
+
+    Args:
+        rebase: The row, with the files that are planned.
+        offline: Whether the check may read only the cache.
+
+    Raises:
+        ScaffoldError: The check failed, and has no report.
+    """
     command = [
         sys.executable,
         "-m",
@@ -180,7 +204,7 @@ def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
 
 
 def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
-    """Return the arguments that check a patch against the releases that it is for."""
+    """Return the arguments of `patchkit check` for the carried patch and its releases."""
     arguments = [
         "check",
         rebase.row.name,
@@ -200,7 +224,10 @@ def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
 
 
 def _copy_pack(rebase: Rebase, folder: str) -> None:
-    """Copy the package of a pack, all of it writable, with changed files as they will be."""
+    """Copy the package of a pack into a folder, with the planned files in place of the old ones.
+
+    The copies are writable, even if the files are not.
+    """
     top = rebase.pack.root / rebase.row.pack.partition(".")[0]
     if top.is_dir():
         copytree(

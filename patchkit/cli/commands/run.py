@@ -12,7 +12,6 @@ from typing import NoReturn
 
 import click
 
-import patchkit
 from patchkit.analysis.status.node import look
 from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
@@ -23,6 +22,7 @@ from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
 from patchkit.cli.process_options import set_process_option
 from patchkit.cli.report.words import count, one_line
+from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
@@ -31,11 +31,6 @@ from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.registry import Registry, installed_processes, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
-
-SITECUSTOMIZE_FOLDER = str(
-    Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
-)
-"""The folder whose `sitecustomize` arms a Python process."""
 
 
 @click.command(
@@ -83,7 +78,15 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
 
 
 def _check(settings: Settings, packs: Sequence[str]) -> None:
-    """Raise the error that every process of the command would stop at; warn of idle patches."""
+    """Find errors before the command runs, and warn of patches that have no process.
+
+    Args:
+        settings: The settings of this process.
+        packs: The packs of the command line.
+
+    Raises:
+        PatchkitError: Every process of the command would stop with this error.
+    """
     Versions.of(settings).check()
     try:
         registry = Registry.collect(settings, packs)
@@ -99,10 +102,10 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
 
 
 def _packs_line(packs: Sequence[str]) -> str:
-    """Say which packs the processes of the command read, beside patchkit's own.
+    """Return the message that names the packs of the command's processes.
 
     Args:
-        packs: Their names; where there is none, the line names one that may have been meant.
+        packs: The packs, without patchkit's own. If there are none, the message suggests one.
     """
     if packs:
         return f"packs: {', '.join(packs)}"
@@ -114,7 +117,7 @@ def _packs_line(packs: Sequence[str]) -> str:
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
-    """Make the environment of a command that runs patched, with the settings of this project.
+    """Return the environment for a command that runs with patches, by this project's settings.
 
     Args:
         packs: The packs that its processes read besides the installed ones.
@@ -127,7 +130,7 @@ def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
     environ = dict(os.environ)
     path = [environ.get("PYTHONPATH", ""), *_project_folders_with(packs, project)]
     environ["PYTHONPATH"] = os.pathsep.join(entry for entry in path if entry)
-    # Processes that cannot read them say why, each for itself.
+    # If a pack cannot be read, the processes of the command report that.
     with suppress(PatchkitError):
         environ |= environment_of(Registry.collect(Settings.read(), packs))
     if project.lock:
@@ -136,7 +139,7 @@ def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
 
 
 def _project_folders_with(packs: Sequence[str], project: Project) -> list[str]:
-    """List the folders of this project that packs are imported from."""
+    """Return the folders of this project from which packs are imported, for PYTHONPATH."""
     folders_with_packs: set[Path] = set()
     for name in packs:
         spec = find_module(name.partition(".")[0])
@@ -152,7 +155,7 @@ def _project_folders_with(packs: Sequence[str], project: Project) -> list[str]:
 def child_environment(
     environ: Mapping[str, str], packs: Iterable[str], journal: str
 ) -> dict[str, str]:
-    """Make the environment that arms every Python process of a command, wherever it goes.
+    """Return an environment that brings patches into every Python process of a command.
 
     Args:
         environ: The environment to start from, which stays as it is.
@@ -160,11 +163,11 @@ def child_environment(
         journal: The folder that processes write their journals to.
 
     Returns:
-        The environment, with the folder of our `sitecustomize` first on PYTHONPATH.
+        The environment; the folder of patchkit's `sitecustomize` is first on its PYTHONPATH.
     """
     folders = environ.get("PYTHONPATH", "").split(os.pathsep)
     path = [folder for folder in folders if folder != SITECUSTOMIZE_FOLDER]
-    # An empty variable; otherwise an empty entry is the current folder.
+    # An empty entry means the current folder, but not if the variable is empty altogether.
     if path == [""]:
         path = []
     environment = {
@@ -180,7 +183,7 @@ def child_environment(
 
 
 def _say_result(journal: str, started: float, status_command: str) -> None:
-    """Say what became of the patches; a journal that cannot be read does not change the exit code.
+    """Print on stderr what became of the patches, or that the journals cannot be read.
 
     Args:
         journal: The folder of the journals.
@@ -197,7 +200,13 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
 def _result_lines(
     picture: Picture, started: float, status_command: str
 ) -> tuple[str, ...]:
-    """Sum up the processes that were started since a time, and the first finding about them."""
+    """Return the lines about the processes of this run, and the first finding about them.
+
+    Args:
+        picture: What the journals say; the folder may also have those of earlier runs.
+        started: When this run was started, in seconds since the epoch.
+        status_command: The command that shows more.
+    """
     processes = [
         process
         for process in picture.processes
@@ -205,22 +214,22 @@ def _result_lines(
     ]
     if not processes:
         return ("no Python process was started that patchkit could reach",)
-    tally = f"{_tally(picture, processes)} in {count(len(processes), 'process')}"
+    counts = f"{_counts(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
         finding.message
         for finding in picture.findings
         if finding.process is None or finding.process in processes
     ]
     if not messages:
-        return tally, f"no findings; {status_command} has the details"
+        return counts, f"no findings; {status_command} has the details"
     summary = one_line(messages[0])
     if len(messages) > 1:
         summary += f", and {len(messages) - 1} more to look at"
-    return tally, f"{summary}; see {status_command}"
+    return counts, f"{summary}; see {status_command}"
 
 
-def _tally(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
-    """Count the patches by the status that each has in the processes it is for."""
+def _counts(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
+    """Count patches by status: `patches: 3 applied, 1 skipped`."""
     statuses = tally(processes, idle_patches(picture.processes))
     parts = [f"{number} {status}" for status, number in statuses.items()]
     if not parts:
@@ -232,7 +241,7 @@ _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})
 """The shell's exit codes for a command that was not run."""
-_PASSED_ON = frozenset(
+_PASSED_ON_SIGNALS = frozenset(
     {
         signal.SIGHUP,
         signal.SIGINT,
@@ -254,13 +263,13 @@ def run_and_wait(
 ) -> int:
     """Run a command, pass signals on to it, and wait for its end.
 
-    Where the system lacks what that needs (macOS), this process becomes the command.
+    On a system without `sigwaitinfo`, such as macOS, the command replaces this process.
 
     Args:
         argv: The program and its arguments.
         environ: Its environment.
         stdout: The file descriptor that its stdout goes to; None for that of this process.
-        started: Is called with its pid once it runs; not where this process becomes the command.
+        started: Is called with its pid once it runs; not where it replaces this process.
 
     Returns:
         Its exit code, or the negative number of the signal that ended it.
@@ -268,10 +277,11 @@ def run_and_wait(
     if not hasattr(signal, "sigwaitinfo"):
         _redirect_stdout(stdout)
         return execute(argv, environ)
+    # Blocked signals wait for `sigwaitinfo`, and do not end this process.
     former_mask = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD}
+        signal.SIG_BLOCK, {*_PASSED_ON_SIGNALS, signal.SIGCHLD}
     )
-    sys.stdout.flush()
+    sys.stdout.flush()  # or the child would write the same data again
     pid = os.fork()
     if pid == 0:
         _redirect_stdout(stdout)
@@ -284,6 +294,7 @@ def run_and_wait(
 
 
 def _redirect_stdout(stdout: int | None) -> None:
+    """Let stdout of this process go to another file descriptor; None keeps it."""
     if stdout is not None:
         os.dup2(stdout, 1)
 
@@ -298,11 +309,8 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Returns:
         The shell's exit code for a command that cannot be run; otherwise this does not return.
     """
-    # Which Python ignores: the command would inherit that.
-    for name in (
-        "SIGPIPE",
-        "SIGXFSZ",
-    ):
+    # Python ignores these signals, and a command would inherit that.
+    for name in ("SIGPIPE", "SIGXFSZ"):
         with suppress(AttributeError, ValueError):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     sys.stdout.flush()
@@ -319,50 +327,62 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def end_as(code: int) -> int:
-    """End this process by the signal that ended the command.
+    """End this process as the command has ended: by the same signal, if it was a signal.
 
     Args:
         code: The exit code of the command, or the negative number of the signal.
 
     Returns:
-        The exit code for this process, if no signal has ended the command.
+        The exit code for this process, if it was no signal.
     """
     if code >= 0:
         return code
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # one core dump is enough
-    with suppress(OSError):  # there is no other way to end for SIGKILL
+    with suppress(OSError):  # SIGKILL has no handler to reset
         signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
-    return 128 - code  # the first process of a container outlives its own signals
+    return 128 - code  # pid 1 of a container is not ended by its own signals
 
 
 def _become(
     argv: Sequence[str], environ: Mapping[str, str], mask: set[int]
 ) -> NoReturn:
-    """Replace this fork by the command; a signal that kills the parent outright kills it too."""
+    """Replace this forked child by the command, which is killed if its parent dies.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+        mask: The signals that were blocked before the fork, and are blocked again.
+    """
     parent = os.getppid()
     set_process_option(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
+    if os.getppid() != parent:  # it died before the option was set
         os._exit(-signal.SIGKILL % 256)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os._exit(execute(argv, environ))
 
 
 def _wait_for(pid: int) -> int:
-    """Wait until the command ends, and pass on the signals that processes send to this one."""
+    """Wait until the command ends, and return its exit code; pass signals on to it meanwhile."""
     while True:
-        info = signal.sigwaitinfo({*_PASSED_ON, signal.SIGCHLD})
+        info = signal.sigwaitinfo({*_PASSED_ON_SIGNALS, signal.SIGCHLD})
         if info.si_signo == signal.SIGCHLD:
             code = _collect_ended(pid)
             if code is not None:
                 return code
-        elif info.si_code <= 0:  # by a process; a terminal's go to all of its group
+        elif (
+            info.si_code <= 0
+        ):  # sent by a process; a terminal signals the command as well
             os.kill(pid, info.si_signo)
 
 
 def _collect_ended(pid: int) -> int | None:
-    """Collect the processes that have ended, orphans too; return the command's code if it has."""
+    """Wait for all children that have ended, which may include orphans of the command.
+
+    Returns:
+        The exit code of the command, or the negative number of a signal; None if it still runs.
+    """
     code = None
     with suppress(ChildProcessError):
         while True:

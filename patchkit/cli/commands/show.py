@@ -56,7 +56,13 @@ def command(
 
 
 def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
-    """Gather what there is to show of a row; nothing upstream is imported."""
+    """Gather what there is to show of a row, without importing anything upstream.
+
+    Args:
+        row: The row.
+        selection: Tells whether it applies here.
+        locks: The locks.
+    """
     versions = selection.versions
     requirements = []
     for text in row.patch.requires:
@@ -77,7 +83,7 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
 
 
 def _first_unmet(requirements: Iterable[str], versions: Versions) -> str | None:
-    """Say why the first of the requirements that is not met is not; None where all are."""
+    """Return why a requirement is not met, for the first that is not; None if all are met."""
     for text in requirements:
         reason = options.reason(versions.unmet, text)
         if reason:
@@ -86,9 +92,9 @@ def _first_unmet(requirements: Iterable[str], versions: Versions) -> str | None:
 
 
 def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
-    """Return the fields that only this kind of change has.
+    """Return the fields that only this kind of change has, such as `old` and `new` of an Edit.
 
-    Values that JSON does not have are texts, as Python would write them.
+    Values that JSON does not have are written as in Python.
     """
     common = {"requires", "rebind", "when", change.target_field, change.body_field}
     names = [
@@ -98,6 +104,7 @@ def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
 
 
 def _as_json(value: object) -> str | int | float | bool | None:
+    """Return a value as JSON can have it: a type by its name, another object by its repr."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, type):
@@ -108,6 +115,14 @@ def _as_json(value: object) -> str | int | float | bool | None:
 def _review(
     row: Row, change: Change, lock: Lock | None, installed: InstalledSource
 ) -> ReviewHere | None:
+    """Compare the target of a change with its review; None for a change that has no review.
+
+    Args:
+        row: The row of the change.
+        change: The change.
+        lock: The lock of the row; None where it has none.
+        installed: The installed sources.
+    """
     if not change.is_reviewed:
         return None
     if lock is None:
@@ -117,23 +132,28 @@ def _review(
 
 
 def state_of(target: Target, installed: InstalledSource) -> TargetHere:
-    """Find a target among what is installed, by reading sources.
+    """Find a target in the installed packages, by reading sources.
 
     Args:
         target: The target.
-        installed: The packages that are installed here.
+        installed: The installed sources.
 
     Returns:
-        Whether the target is there, what it is, and where it is defined.
+        Whether the target exists, what it is, and where it is defined.
     """
     spec = find_module(target.module)
     if spec is None:
         return TargetHere(
-            "no-module", None, None, f"module {target.module} is not found here"
+            "no-module",
+            file=None,
+            line=None,
+            detail=f"module {target.module} is not found here",
         )
     file = file_of(spec)
     if not target.qualname:
-        return TargetHere("present", file, None, "module", target.module)
+        return TargetHere(
+            "present", file, line=None, detail="module", defined=target.module
+        )
     if file is None or not file.endswith(".py"):
         return _undecided(f"{target.module} has no source that can be read", file)
     top = target.module.partition(".")[0]
@@ -148,23 +168,30 @@ def state_of(target: Target, installed: InstalledSource) -> TargetHere:
     if facts.is_present:
         return _present(target, facts, file)
     if facts.state == "absent":
-        return TargetHere("absent", file, None, facts.reason)
+        return TargetHere("absent", file, line=None, detail=facts.reason)
     return _undecided(facts.reason, file)
 
 
 def _present(target: Target, facts: Facts, file: str) -> TargetHere:
+    """Describe a target that exists.
+
+    Args:
+        target: The target.
+        facts: The facts of the target; it may be defined in another module.
+        file: The file of the target's module.
+    """
     module = facts.module or target.module
     if module != target.module:
         file = file_of(find_module(module)) or file
     line = facts.lines[0] if facts.lines else None
-    defined = module
+    definition = module
     if facts.qualname:
-        defined += f":{facts.qualname}"
-    return TargetHere("present", file, line, _detail(target, facts), defined)
+        definition += f":{facts.qualname}"
+    return TargetHere("present", file, line, _detail(target, facts), definition)
 
 
 def _detail(target: Target, facts: Facts) -> str:
-    """Say what a target is, and which other object it is where it is an alias or inherited."""
+    """Return what a target is, and where it is defined if it is an alias or inherited."""
     detail = facts.kind or "present"
     if facts.owner:
         detail += f", inherited from {facts.owner}"
@@ -178,4 +205,6 @@ def _detail(target: Target, facts: Facts) -> str:
 
 
 def _undecided(why: str, file: str | None) -> TargetHere:
-    return TargetHere("undecided", file, None, f"not decidable statically: {why}")
+    return TargetHere(
+        "undecided", file, line=None, detail=f"not decidable statically: {why}"
+    )

@@ -23,20 +23,20 @@ from patchkit.registry import installed_processes
 from patchkit.settings import Settings
 
 NodeReader = Callable[[], Sequence[dict[str, Any]]]
-"""Reads the processes and their journals, of each node a dict."""
+"""Reads the processes and the journals of each node, as a dict."""
 
 _EVERY_SECONDS = 1.0
 _EVERY_SECONDS_ON_RAY = 5.0
 
 
 class View(NamedTuple):
-    """What of a picture is shown.
+    """The part of the status that the options ask for.
 
     Args:
-        patch: The name of the one patch that is shown; None for all.
-        unused: Whether only what was never called is listed.
-        verified: Whether only the answers of `verify` are listed.
-        everything: Whether idle patches that come with patchkit are listed, too.
+        patch: The name of the only patch to show; None for all.
+        unused: Whether to list only what was never called.
+        verified: Whether to list only the answers of `verify`.
+        everything: Whether to list also the patches that come with patchkit and do not apply.
     """
 
     patch: str | None
@@ -120,7 +120,9 @@ def command(
         draw_now = partial(_draw, read_nodes, run)
         picture = draw_now()
         if watch:
-            picture = _watch(picture, draw_now, bool(ray), html, everything=everything)
+            picture = _watch(
+                picture, draw_now, html, is_ray=bool(ray), everything=everything
+            )
     _write_html(picture, html, everything=everything)
     if form == "json":
         click.echo(status_json(picture))
@@ -130,7 +132,11 @@ def command(
 
 
 def _check_options(view: View, form: str, *, watch: bool, runs: bool) -> None:
-    """Raise UsageError where options exclude each other."""
+    """Refuse options that exclude each other.
+
+    Raises:
+        UsageError: Several ways to show the status are asked for, or one that has no JSON.
+    """
     is_set = {
         "--unused": view.unused,
         "--verify": view.verified,
@@ -146,7 +152,7 @@ def _check_options(view: View, form: str, *, watch: bool, runs: bool) -> None:
 
 
 def _list_runs(form: str) -> None:
-    """Print the runs of this user, each with what its journals say."""
+    """Print the runs of this user, each with its processes and the statuses of its patches."""
     from patchkit.cli.report import runs as report  # noqa: PLC0415 - few ask for them
 
     results = []
@@ -164,11 +170,14 @@ def _list_runs(form: str) -> None:
 
 
 def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | None]:
-    """Return the folder of the journals to show, and the run that they are of, if that is known.
+    """Return the folder of the journals to show, and their run; None for a run that is unknown.
 
     Args:
         source: A directory, or the number or name of a run; None for the newest run.
-        must_exist: Whether a directory must be there already.
+        must_exist: Whether a directory has to exist already; `--watch` waits for it.
+
+    Raises:
+        UsageError: There is no such directory or run.
     """
     if source is None:
         newest = next(iter(all_runs()), None)
@@ -192,6 +201,7 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
 
 
 def _print(picture: Picture, view: View) -> None:
+    """Print the part of the status that the options ask for."""
     from patchkit.cli.report import status as page  # noqa: PLC0415 - JSON needs no rich
     from patchkit.cli.report import status_calls  # noqa: PLC0415
 
@@ -210,13 +220,14 @@ def _print(picture: Picture, view: View) -> None:
 
 
 def _check_patch(picture: Picture, name: str) -> None:
-    """Raise UsageError where no process knows a patch."""
-    names: dict[str, bool] = {}
+    """Raise UsageError if no process has a patch of a name; suggest the user's patches first."""
+    is_own_by_name: dict[str, bool] = {}
     for process in picture.processes:
         for patch in process.patches.values():
-            names[patch.name] = patch.comes_with_patchkit
-    if name not in names:
-        expected = some_of(sorted(names, key=lambda known: names[known]), name)
+            is_own_by_name[patch.name] = patch.comes_with_patchkit
+    if name not in is_own_by_name:
+        users_first = sorted(is_own_by_name, key=is_own_by_name.__getitem__)
+        expected = some_of(users_first, name)
         raise click.UsageError(
             f"--patch: found {name!r}, expected a patch's name: {expected}"
         )
@@ -224,7 +235,12 @@ def _check_patch(picture: Picture, name: str) -> None:
 
 @contextmanager
 def _open_nodes(directory: str | None, ray: str | None) -> Iterator[NodeReader]:
-    """Yield what reads every node of a Ray cluster, or this node where `ray` is None."""
+    """Yield a function that reads the processes and journals of all nodes.
+
+    Args:
+        directory: The folder of the journals; None for the default on each node.
+        ray: The address of a Ray cluster; None for this node alone.
+    """
     if ray is None:
         yield lambda: [look(directory)]
         return
@@ -235,6 +251,7 @@ def _open_nodes(directory: str | None, ray: str | None) -> Iterator[NodeReader]:
 
 
 def _draw(read_nodes: NodeReader, run: Run | None) -> Picture:
+    """Read all nodes, and return the picture of their processes."""
     picture = draw(read_nodes(), ProcessTable(installed_processes()))
     picture.run = run
     return picture
@@ -243,7 +260,19 @@ def _draw(read_nodes: NodeReader, run: Run | None) -> Picture:
 def _write_html(
     picture: Picture, html: str | None, *, everything: bool, is_watched: bool = False
 ) -> None:
-    """Write the page, if there is a file for it, by a rename: no browser loads half of it."""
+    """Write the status as an HTML page, if a file is named.
+
+    A finished draft is renamed to the file, so that no browser loads half a page.
+
+    Args:
+        picture: The picture to write.
+        html: The file; None for no page.
+        everything: Whether to list also patches that come with patchkit and do not apply.
+        is_watched: Whether the page reloads itself.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
     if not html:
         return
     from patchkit.cli.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
@@ -265,12 +294,23 @@ def _write_html(
 def _watch(
     picture: Picture,
     draw_now: Callable[[], Picture],
-    is_ray: bool,
     html: str | None,
     *,
+    is_ray: bool,
     everything: bool,
 ) -> Picture:
-    """Show a picture, and newer ones until the main process has ended or the user interrupts."""
+    """Show the status again and again, until the main process has ended or the user interrupts.
+
+    Args:
+        picture: The first picture to show.
+        draw_now: Returns the next picture.
+        html: The file of a page to write each time; None for none.
+        is_ray: Whether nodes of a Ray cluster are read, which takes longer.
+        everything: Whether to list also patches that come with patchkit and do not apply.
+
+    Returns:
+        The last picture.
+    """
     from patchkit.cli.report.status import live  # noqa: PLC0415 - only who watches needs it
 
     seconds = _EVERY_SECONDS
@@ -291,6 +331,6 @@ def _watch(
 
 
 def _has_ended(picture: Picture) -> bool:
-    """Whether there is a process that no other of them has started, and every such has ended."""
+    """Return whether all processes that were not started by another one have ended."""
     roots = [process for process in picture.processes if process.parent is None]
     return bool(roots) and all(process.alive is False for process in roots)

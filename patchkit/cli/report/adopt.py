@@ -1,4 +1,4 @@
-"""Print what `patchkit adopt` has made, or write it as JSON."""
+"""Prints the result of `patchkit adopt`, or writes it as JSON."""
 
 import dataclasses
 from collections import Counter
@@ -18,11 +18,11 @@ from patchkit.errors import shown
 
 
 def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) -> None:
-    """Print the rows, what no row expresses, and what to do next.
+    """Print the rows, the changes that no row expresses, and what to do next.
 
     Args:
-        adopted: The rows, and what is not in them.
-        pack: The pack that has the rows.
+        adopted: The rows, and what no row expresses.
+        pack: The pack of the rows.
         written: Whether its files were written, rather than planned.
     """
     out = console()
@@ -44,6 +44,7 @@ def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) ->
 
 
 def _print_rows(patches: Iterable[Patch], out: Console) -> None:
+    """Print a line for each row, with the number of its changes by kind."""
     width = max((len(patch.name) for patch in patches), default=0)
     for patch in patches:
         kinds = Counter(change.kind for change in patch.changes)
@@ -54,7 +55,7 @@ def _print_rows(patches: Iterable[Patch], out: Console) -> None:
 
 
 def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> None:
-    """Print the code that no row expresses, and why."""
+    """Print the code that no row expresses, why, and the rows that use it nevertheless."""
     if unexpressed:
         out.print(Text("\nin no row", style="heading"))
     for code in unexpressed:
@@ -70,7 +71,10 @@ def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> 
 
 
 def _print_pile(pile: PileRows, out: Console) -> None:
-    """Print the copies that a pile sets or misses, as far as that is known."""
+    """Print what is known of a pile's copies: names in other modules that refer to an original.
+
+    Some are set by the pile itself, and others missed; `rebind=True` on the row does both.
+    """
     observed = pile.observed
     if observed:
         inactive = (
@@ -99,6 +103,7 @@ def _print_pile(pile: PileRows, out: Console) -> None:
 
 
 def _print_list(title: str, lines: Sequence[str], out: Console) -> None:
+    """Print a title and lines below it; nothing if there are no lines."""
     if not lines:
         return
     out.print(Text(f"\n{title}", style="heading"))
@@ -107,10 +112,10 @@ def _print_list(title: str, lines: Sequence[str], out: Console) -> None:
 
 
 def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
-    """Write the rows, and what no row expresses, as JSON.
+    """Return the rows, and the changes that no row expresses, as JSON.
 
     Args:
-        adopted: The rows, and what is not in them.
+        adopted: The rows, and what no row expresses.
         written: Whether the files of the pack were written, rather than planned.
     """
     data: Data = {

@@ -1,4 +1,4 @@
-"""Write what each command finds as JSON: one function a command; its keys are stable."""
+"""Writes the results of commands as JSON, with a function for each command; keys are stable."""
 
 from __future__ import annotations
 
@@ -30,28 +30,30 @@ _SPAN = ("project", "first", "last", "fingerprint")
 
 
 def to_json(data: Mapping[str, object]) -> str:
-    """Return data as JSON: indented, in the order of its keys, and ASCII, which no pipe garbles.
+    """Return data as JSON: indented, in the order of its keys, and in ASCII for any pipe.
 
     Args:
-        data: What is written; sets become lists, targets, paths and errors their texts.
+        data: The data; sets become lists, and targets, paths and errors become strings.
     """
     return json.dumps(data, indent=2, default=_plain)
 
 
 def _plain(value: object) -> object:
-    """Make a list of a set; targets, paths and errors are written as their texts."""
+    """Return what stands for a value that JSON does not have: a list for a set, else a string."""
     if isinstance(value, (set, frozenset)):
         return list(value)
     return str(value)
 
 
 def named(item: object, *names: str, **renamed: str) -> Data:
-    """Return attributes of an object, by key.
+    """Return attributes of an object as a dict.
+
+    `named(release, "name", url="location")` has the keys `name` and `url`.
 
     Args:
-        item: The object; every attribute of None is None.
-        *names: Attributes whose keys are their names.
-        **renamed: Other attributes, by their keys.
+        item: The object; for None, all values are None.
+        *names: The names of attributes, which are their keys, too.
+        **renamed: The names of other attributes, by their keys.
     """
     attributes = {**{name: name for name in names}, **renamed}
     if item is None:
@@ -62,7 +64,7 @@ def named(item: object, *names: str, **renamed: str) -> Data:
 def list_json(
     versions: Mapping[str, FoundVersion | None], rows: Iterable[tuple[Row, str | None]]
 ) -> str:
-    """Return what `list` finds, as JSON.
+    """Return the result of `list` as JSON.
 
     Args:
         versions: The version of each project; None where it is not installed.
@@ -79,10 +81,10 @@ def list_json(
 
 
 def show_json(row_here: RowHere) -> str:
-    """Return what `show` finds, as JSON.
+    """Return the result of `show` as JSON.
 
     Args:
-        row_here: The row, and how it stands here.
+        row_here: The row, and its state in this environment.
     """
     patch = row_here.row.patch
     requirements = [
@@ -106,6 +108,7 @@ def show_json(row_here: RowHere) -> str:
 
 
 def _row(row: Row, reason: str | None) -> Data:
+    """Return a row, and the reason why it does not apply here; None where it does."""
     patch = row.patch
     body = None
     if patch.body is not None:
@@ -130,6 +133,7 @@ def _change(change: Change) -> Data:
 
 
 def _change_here(change_here: ChangeHere) -> Data:
+    """Return a change, and its state in this environment."""
     change = change_here.change
     return {
         **_change(change),
@@ -144,6 +148,7 @@ def _change_here(change_here: ChangeHere) -> Data:
 
 
 def _review(review: ReviewHere | None) -> Data | None:
+    """Return the review of a target; None for a change that is not reviewed."""
     if review is None:
         return None
     spans = [named(span, *_SPAN) for span in review.spans]
@@ -151,7 +156,7 @@ def _review(review: ReviewHere | None) -> Data | None:
 
 
 def check_json(report: Report) -> str:
-    """Return what `check` finds, as JSON.
+    """Return the result of `check` as JSON.
 
     Args:
         report: The report of the check.
@@ -179,11 +184,12 @@ def check_json(report: Report) -> str:
 
 
 def fit_json(fit: Fit) -> str:
-    """Return what `fit` finds, as JSON.
+    """Return the result of `fit` as JSON.
 
     Args:
         fit: The report, and the uses that do not fit.
     """
+    # Without a release that fits, the first and the last one are null.
     fitting: Sequence[str | None] = fit.fitting or [None]
     return to_json(
         {
@@ -199,7 +205,7 @@ def fit_json(fit: Fit) -> str:
 
 
 def _uses(fit: Fit) -> list[Data]:
-    """Return each use once, with all lines that it is on."""
+    """Return each use of a name once, with all lines that have it."""
     uses: dict[object, Data] = {}
     for use in fit.uses:
         key = (use.target, use.how, use.guarded)
@@ -214,6 +220,7 @@ def _uses(fit: Fit) -> list[Data]:
 
 
 def _fit_of_release(fit: Fit, release: str) -> Data:
+    """Return whether the package fits a release, and the findings if it does not."""
     unfit = fit.unfit.get(release, ())
     return {
         "release": release,
@@ -224,6 +231,7 @@ def _fit_of_release(fit: Fit, release: str) -> Data:
 
 
 def _unfit(finding: Finding, whereabouts: MoveResult | None) -> Data:
+    """Return a finding of `fit`, and where the name went; None if that is not known."""
     return {
         "code": finding.code.code,
         **named(finding, "severity", name="target"),
@@ -240,12 +248,12 @@ def _finding(finding: Finding, *, accepted: bool) -> Data:
 def diff_json(
     name: str, first: str, last: str, comparisons: Iterable[Comparison]
 ) -> str:
-    """Return what `diff` finds, as JSON.
+    """Return the result of `diff` as JSON.
 
     Args:
-        name: The name of the patch, or the target.
+        name: The name of the patch.
         first: The older release.
-        last: The newer one.
+        last: The newer release.
         comparisons: The targets, each in both releases.
     """
     targets = [_comparison(comparison) for comparison in comparisons]
@@ -262,6 +270,7 @@ def _comparison(comparison: Comparison) -> Data:
 
 
 def _side(side: Side) -> Data:
+    """Return a target as it is in one release."""
     facts = side.facts
     line = None
     if facts.lines:
@@ -275,18 +284,19 @@ def _side(side: Side) -> Data:
 
 
 def history_json(target: Target, steps: Iterable[HistoryEntry]) -> str:
-    """Return what `history` finds, as JSON.
+    """Return the result of `history` for a target, as JSON.
 
     Args:
         target: The target.
-        steps: Its entries, the oldest first.
+        steps: Its state in each release, the oldest first.
     """
     return to_json({"target": target, "releases": [_step(step) for step in steps]})
 
 
 def _step(step: HistoryEntry) -> Data:
+    """Return the state of a target in a release."""
     state = step.state
-    if state == "undecidable":
+    if state == "undecidable":  # has a key of its own
         state = "absent"
     return {
         "release": step.release,
@@ -299,11 +309,11 @@ def _step(step: HistoryEntry) -> Data:
 
 
 def break_json(name: str, breaks: Mapping[str, Break]) -> str:
-    """Return where a patch broke, as JSON.
+    """Return the result of `history` for a patch, as JSON.
 
     Args:
         name: The name of the patch.
-        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+        breaks: Where the patch broke, by `releases`, `nightlies` and `commits`.
     """
     ends = {}
     faults = set[tuple[str, str]]()
@@ -318,10 +328,10 @@ def break_json(name: str, breaks: Mapping[str, Break]) -> str:
 def lock_json(
     locks: Mapping[Path, tuple[Lock, Lock]], diff: list[str], *, written: bool
 ) -> str:
-    """Write what `lock` has done.
+    """Return the result of `lock` as JSON.
 
     Args:
-        locks: Each lock as it was and as it is now, by its file.
+        locks: The lock before and after, by file.
         diff: The lines of the diff between them.
         written: Whether the files were written.
     """
@@ -342,6 +352,7 @@ def lock_json(
 
 
 def _spans(lock: Lock) -> Iterator[Data]:
+    """Yield the spans of releases that a lock has for each target of each patch."""
     for patch, targets in sorted(lock.entries.items()):
         for target, spans in sorted(targets.items()):
             for span in spans:
@@ -351,11 +362,11 @@ def _spans(lock: Lock) -> Iterator[Data]:
 def bisect_json(
     culprits: list[str], companions: list[str], runs: Sequence[object]
 ) -> str:
-    """Return what `bisect` finds, as JSON.
+    """Return the result of `bisect` as JSON.
 
     Args:
-        culprits: The patches that fail together.
-        companions: The patches that were applied with them, as they come before.
+        culprits: The patches that together make the command fail.
+        companions: The patches that were applied with them, as the culprits need them.
         runs: The runs of the command.
     """
     return to_json({"culprits": [culprits], "beside": [companions], "runs": runs})

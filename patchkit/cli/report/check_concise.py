@@ -1,4 +1,4 @@
-"""Write the report of a check with a line for each finding, for grep and for editors."""
+"""Writes the report of a check with a line for each finding, for grep and editors."""
 
 from patchkit.analysis.check.findings import Finding, Report
 from patchkit.cli.report.check_view import severity_label
@@ -11,7 +11,7 @@ from patchkit.cli.report.finding_groups import (
 from patchkit.cli.report.words import one_line
 
 _NO_FILE = "patchkit"
-"""What a line begins with where a finding is in no file, such as that of a release."""
+"""The beginning of the line of a finding without a file, such as one about a release."""
 
 
 def as_concise(report: Report) -> str:
@@ -28,6 +28,7 @@ def as_concise(report: Report) -> str:
 
 
 def _line(group: FindingGroup, report: Report) -> str:
+    """Return the line of a group of findings, without line breaks and control characters."""
     finding = group.finding
     place = location(finding) or _NO_FILE
     words = [f"{place}:", *_subject(finding), finding.message]
@@ -38,7 +39,7 @@ def _line(group: FindingGroup, report: Report) -> str:
 
 
 def _subject(finding: Finding) -> list[str]:
-    """Return the code, the severity, and what the finding is about."""
+    """Return the code and the severity of a finding, and its patch and target if it has them."""
     severity = severity_label(finding.severity)
     words = [finding.code.code, severity, finding.patch, finding.target]
     return [word for word in words if word]

@@ -1,4 +1,4 @@
-"""Write the report of a check for GitHub: commands that annotate a pull request, and Markdown."""
+"""Writes the report of a check for GitHub: annotations of a pull request, and Markdown."""
 
 import os
 import re
@@ -18,16 +18,15 @@ from patchkit.cli.report.finding_groups import (
 from patchkit.cli.report.words import count, markdown_table, one_line, printable
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
-_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
+"""The workflow commands of GitHub, by severity."""
+_MESSAGE_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, **str.maketrans({":": "%3A", ",": "%2C"})}
 
 
 def as_github(report: Report) -> str:
     """Write a workflow command for each group of findings, the errors first.
 
-    GitHub shows ten annotations of each severity and step. A file that is not in the checkout (nor
-    in the working directory, where there is no checkout), such as one of upstream, cannot be
-    annotated: it is named in the message.
+    GitHub makes annotations of them, at most ten of each severity in a step.
 
     Args:
         report: The report.
@@ -40,6 +39,10 @@ def as_github(report: Report) -> str:
 
 
 def _command(group: FindingGroup, report: Report) -> str:
+    """Return a workflow command: `::error file=…,line=…,title=…::message`.
+
+    Only files of the repository can be annotated; another one is named in the message.
+    """
     finding = group.finding
     code = finding.code
     title = f"{code.code} {code.title}"
@@ -60,25 +63,27 @@ def _command(group: FindingGroup, report: Report) -> str:
     property_texts = []
     for name, text in properties.items():
         if text:
-            value = text.translate(_PROPERTY)
+            value = text.translate(_PROPERTY_ESCAPES)
             property_text = f"{name}={value}"
             property_texts.append(property_text)
     escaped_properties = ",".join(property_texts)
     lines = filter(None, message)
     message_text = printable("\n".join(lines))
-    escaped_message = message_text.translate(_DATA)
+    escaped_message = message_text.translate(_MESSAGE_ESCAPES)
     command = _COMMANDS[finding.severity]
     return f"::{command} {escaped_properties}::{escaped_message}"
 
 
 def in_repository(name: str | None) -> str:
-    """Return the path of a file in the checkout that GitHub knows, or in the working directory.
+    """Return the path of a file in the repository, as GitHub shows it.
+
+    The repository is the checkout of a workflow, or else the working directory.
 
     Args:
-        name: The file of a finding, if it has one.
+        name: The file of a finding; None or '' for a finding without a file.
 
     Returns:
-        The path from there on; '' if it is not a file there.
+        The path from the root of the repository; '' for a file that is not in it.
     """
     if not name:
         return ""
@@ -91,9 +96,9 @@ def in_repository(name: str | None) -> str:
 
 
 _LARGEST = 60_000
-"""Characters of a report; GitHub takes 65,536."""
+"""The most characters of a report; GitHub accepts 65,536."""
 _RESERVE = 200
-"""Characters for the sentence that says how much is left out."""
+"""The characters for the sentence that says how much is left out."""
 _MARKS = {
     "ok": "✅ ok",
     "unreviewed": "❔ unreviewed",
@@ -102,22 +107,22 @@ _MARKS = {
     "broken": "❌ **broken**",
     "out-of-range": "–",  # noqa: RUF001 - the sign for nothing
 }
-_HOLDS = {"ok", "out-of-range", None}
+_GOOD_STATES = {"ok", "out-of-range", None}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$>-])")
+"""The characters that have a meaning in Markdown."""
 
 
 def as_markdown(report: Report) -> str:
-    """Write the states and the findings as Markdown, the errors first.
+    """Write the states and the findings as Markdown, for a comment or the summary of a job.
 
-    Patches that hold everywhere are counted. The text is never longer than GitHub takes: what is
-    left out is counted too. Nobody is notified by an `@` in a message, and nothing in it becomes
-    markup or a link.
+    Patches that hold everywhere are only counted. Texts of the report are escaped: none of them
+    becomes markup or a link, or notifies somebody by an `@`.
 
     Args:
         report: The report.
 
     Returns:
-        The text, of at most 60,000 characters.
+        The text, which GitHub accepts: it has at most 60,000 characters.
     """
     tally = view.tally(report)
     scope = view.scope(report)
@@ -143,12 +148,13 @@ def _length(parts: Sequence[str]) -> int:
 
 
 def _state_lines(state_table: view.StateTable) -> Iterator[str]:
+    """Yield the lines of a table of states: a row for each patch that does not hold everywhere."""
     title = _text(str(state_table))
     yield f"**{title}**\n"
     marks_by_patch: dict[str, list[str]] = {}
     fine_count = 0
     for patch, states in state_table.rows.items():
-        if not _HOLDS.issuperset(states):
+        if not _GOOD_STATES.issuperset(states):
             marks = [_mark(state) for state in states]
             marks_by_patch[patch] = marks
         elif any(states):
@@ -175,14 +181,14 @@ def _mark(state: str | None) -> str:
 
 
 def _findings(report: Report, room: int) -> Iterator[str]:
-    """Write sections of findings, the errors first, as many as there is room for.
+    """Yield the sections of findings, as many as there is room for.
 
     Args:
         report: The report.
-        room: Characters that the sections may have, the count of what is left out included.
+        room: The most characters.
 
     Yields:
-        The sections, and a sentence that counts the findings that are left out.
+        The sections, and then a sentence with the number of findings that are left out.
     """
     room -= _RESERVE
     remaining = len(groups(report))
@@ -205,7 +211,7 @@ def _findings(report: Report, room: int) -> Iterator[str]:
 
 
 def _item(group: FindingGroup, report: Report) -> str:
-    """Write a group of findings as an item of a list, with its paragraphs indented."""
+    """Return a group of findings as an item of a list, with indented paragraphs."""
     finding = group.finding
     code = finding.code
     severity = view.severity_label(finding.severity)
@@ -235,17 +241,18 @@ def _item(group: FindingGroup, report: Report) -> str:
 
 
 def _text(text: str) -> str:
-    """Write a text on one line so that it is shown as it is: no mention, reference or link."""
+    """Return a text on one line, escaped: without markup, mentions, references and links."""
     flat = one_line(text)
     without_tags = flat.replace("&", "&amp;").replace("<", "&lt;")
     escaped = _SPECIAL.sub(r"\\\1", without_tags)
+    # A zero-width space keeps GitHub from linking `@user`, `#1`, `https://…` and `www.…`.
     escaped = re.sub(r"(@(?=\w)|#(?=\d))", r"\1&#8203;", escaped)
     without_links = escaped.replace("://", ":&#8203;//")
     return without_links.replace("www\\.", "www&#8203;\\.")
 
 
 def _code(text: str) -> str:
-    """Write a text as code within a line; the fence is longer than any in the text."""
+    """Return a text as inline code, between more backticks than any in the text."""
     flat = one_line(text)
     longest_fence = _longest_fence(flat)
     fence = "`" * (longest_fence + 1)
@@ -256,7 +263,7 @@ def _code(text: str) -> str:
 
 
 def _block(lines: list[str]) -> str:
-    """Write lines as a block of code; '' where there are none."""
+    """Return lines as a block of code; '' where there are none."""
     if not lines:
         return ""
     text = "\n".join(lines)
@@ -266,6 +273,7 @@ def _block(lines: list[str]) -> str:
 
 
 def _longest_fence(text: str) -> int:
+    """Return the largest number of backticks in a row; 0 for none."""
     fences = re.findall("`+", text)
     lengths = map(len, fences)
     return max(lengths, default=0)

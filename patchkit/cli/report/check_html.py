@@ -1,4 +1,4 @@
-"""Write the report of a check as one page for a browser, which needs no other file."""
+"""Writes the report of a check as one HTML page that needs no other file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ _SIGNS = {
     "out-of-range": "–",  # noqa: RUF001 - the sign for nothing
 }
 _MANY_COLUMNS = 14
-"""With more columns there is a sign in each, and no word."""
+"""In a table with more columns, cells show signs without words."""
 _BOLD = re.compile(r"^\*\*([^*\n]+)\*\*", re.MULTILINE)
-"""How a part of a meaning begins in Markdown, such as `**Example.**`."""
+"""The bold beginning of a paragraph in the explanation of a code, such as `**Example.**`."""
 _DIFF_CLASSES = {"+": "add", "-": "del"}
 
 
@@ -39,16 +39,13 @@ def as_html(
     provenance: Sequence[str] = (),
     meanings: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the page.
+    """Return the page as HTML.
 
     Args:
         report: The report.
-        diffs: What upstream changed.
+        diffs: The differences of targets since their review.
         provenance: Lines that say how the page was made.
-        meanings: What codes mean, as Markdown; the page explains those that have a finding.
-
-    Returns:
-        The page as HTML.
+        meanings: The explanations of codes, as Markdown; codes without a finding are left out.
     """
     tally = view.tally(report)
     scope = view.scope(report)
@@ -72,12 +69,15 @@ def as_html(
 
 
 class _Body:
-    """The body of the page.
+    """The body of the page: tables of states, sections of findings, explanations of codes.
+
+    Releases with the same states are one column, a run. Cells and findings have the numbers of
+    their runs, by which the script of the page shows the findings of a cell that is clicked.
 
     Args:
         report: The report.
-        diffs: What upstream changed.
-        meanings: What codes mean.
+        diffs: The differences of targets since their review.
+        meanings: The explanations of codes, as Markdown.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class _Body:
         self._run_numbers = self._number_runs()
 
     def _number_runs(self) -> dict[str, int]:
-        """Return the number of the run, over all tables, that a release is in."""
+        """Return the number of the run of each release; runs are numbered over all tables."""
         runs: list[ReleaseRun] = []
         for state_table in self._state_tables:
             runs += state_table.runs
@@ -109,7 +109,7 @@ class _Body:
         return numbers
 
     def parts(self) -> Iterator[str]:
-        """Yield the legend, the tables of states, and the sections, as HTML."""
+        """Yield the parts of the body in order, as HTML."""
         has_states = any(state_table.rows for state_table in self._state_tables)
         if has_states:
             yield from self._legend()
@@ -126,6 +126,7 @@ class _Body:
             yield f'<section id="{code}"><h2>{code}</h2>{text}</section>'
 
     def _legend(self) -> Iterator[str]:
+        """Yield the legend: the sign and the meaning of each state."""
         yield '<ul class="legend" aria-label="Legend">'
         meanings = view.legend(self._report)
         for state, meaning in meanings.items():
@@ -136,6 +137,7 @@ class _Body:
         yield "</ul>"
 
     def _state_table(self, state_table: view.StateTable) -> Iterator[str]:
+        """Yield the table of one project: a row for each patch, a column for each run."""
         name = escaped(str(state_table))
         if not state_table.rows:
             yield f'<p class="quiet">{name}: no patch is for it</p>'
@@ -158,6 +160,7 @@ class _Body:
         yield "</tbody></table></div>"
 
     def _patch_name(self, patch: str) -> str:
+        """Return the name of a patch: a link to its section if it has one."""
         name = escaped(patch)
         if patch not in self._section_ids:
             return f"<span>{name}</span>"
@@ -172,7 +175,14 @@ class _Body:
         run: ReleaseRun,
         state: State | None,
     ) -> str:
-        """Write the cell of a patch in a run: a link if something is said of it there."""
+        """Return the cell of a patch in a run: a link if it has findings or a diff there.
+
+        Args:
+            patch: The name of the patch.
+            state_table: The table of the cell.
+            run: The run of the cell.
+            state: The state of the patch there; None for an empty cell.
+        """
         if state is None:
             return "<td></td>"
         state_name = str(state).replace("-", " ")
@@ -199,19 +209,26 @@ class _Body:
         return f'<td class="{state}">{link}</td>'
 
     def _finding_sections(self) -> Iterator[str]:
-        """Write the sections in order; the first one of a patch has what upstream changed."""
-        shown = set()
+        """Yield the sections in order; the first section of a patch has its diffs, too."""
+        seen_patches = set()
         for patch, groups_of_section in self._sections:
-            is_first = patch not in shown
-            shown.add(patch)
+            is_first = patch not in seen_patches
+            seen_patches.add(patch)
             yield from self._section(patch, groups_of_section, is_first=is_first)
         for patch in self._diffs:
-            if patch not in shown:
+            if patch not in seen_patches:
                 yield from self._section(patch, [], is_first=True)
 
     def _section(
         self, patch: str, groups_of_section: Sequence[FindingGroup], *, is_first: bool
     ) -> Iterator[str]:
+        """Yield a section.
+
+        Args:
+            patch: The name of the patch; '' for findings about packs and releases.
+            groups_of_section: The groups of findings in it.
+            is_first: Whether it is the patch's first section, which links lead to.
+        """
         section_id = self._section_ids[patch]
         heading = escaped(patch) or "packs and releases"
         attributes = f'data-patch="{section_id}"'
@@ -227,6 +244,7 @@ class _Body:
         yield "</section>"
 
     def _difference(self, diff: Difference) -> str:
+        """Return a diff of upstream's source, folded until it is clicked."""
         runs = self._runs_of([diff])
         numbers = map(str, runs)
         run_numbers = " ".join(numbers) or "-"
@@ -237,6 +255,7 @@ class _Body:
         return f'<details data-runs="{run_numbers}">{summary}{content}</details>'
 
     def _article(self, group: FindingGroup) -> str:
+        """Return a group of findings as an article."""
         paragraphs = self._paragraphs(group)
         content = "".join(paragraphs)
         runs = self._runs_of([group])
@@ -245,6 +264,7 @@ class _Body:
         return f'<article data-runs="{run_numbers}">{content}</article>'
 
     def _paragraphs(self, group: FindingGroup) -> Iterator[str]:
+        """Yield the paragraphs of a group: title, target, message, fix, commands, releases."""
         finding = group.finding
         fix, commands = fix_of(finding)
         tag = self._tag(group)
@@ -271,7 +291,7 @@ class _Body:
             yield f'<p class="quiet">{origin}</p>'
 
     def _tag(self, group: FindingGroup) -> str:
-        """Write the code and the severity: a link to what the code means, if the page says it."""
+        """Return the code and the severity: a link to the explanation, if the page has it."""
         code = group.finding.code.code
         severity = group.finding.severity
         severity_label = view.severity_label(severity)
@@ -281,13 +301,13 @@ class _Body:
         return f'<span class="tag {severity}">{label}</span>'
 
     def _runs_of(self, entries: Sequence[FindingGroup | Difference]) -> list[int]:
-        """Return the numbers of the runs that entries are about, for the script of the page.
+        """Return the numbers of the runs that findings and diffs are about, each once.
 
         Args:
-            entries: What the page says of a patch.
+            entries: Groups of findings, and diffs.
 
         Returns:
-            The numbers, each once; none where the entries are about all releases.
+            The numbers; none where the entries are about all releases.
         """
         numbers: dict[int, None] = {}
         for entry in entries:
@@ -299,6 +319,7 @@ class _Body:
 
 
 def _column_head(run: ReleaseRun) -> str:
+    """Return the head of a column: the first and the last version of its run."""
     first = escaped(run.first)
     last = ""
     if run.first != run.last:
@@ -315,7 +336,7 @@ def _code(text: str) -> str:
 
 
 def _diff(text: str) -> str:
-    """Write a unified diff with a class for each kind of line."""
+    """Return a unified diff as HTML, with a CSS class for each kind of line."""
     lines = []
     for line in text.splitlines():
         first_character = line[:1]

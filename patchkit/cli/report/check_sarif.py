@@ -1,4 +1,4 @@
-"""Write the report of a check as SARIF 2.1.0, which GitHub's code scanning shows as alerts."""
+"""Writes the report of a check as SARIF 2.1.0, for alerts of GitHub's code scanning."""
 
 import hashlib
 from collections import Counter
@@ -27,24 +27,21 @@ _PROBLEM_SEVERITIES = {
     "warning": "warning",
     "info": "recommendation",
 }
-"""What GitHub calls severities."""
+"""GitHub's names of severities."""
 _ROOT = "%SRCROOT%"
 _SETTINGS = "pyproject.toml"
-"""Where a result is shown that is in no file of the project; GitHub takes none without a place."""
+"""The file of results that are in no file of the project: GitHub accepts none without one."""
 _FINGERPRINT_LENGTH = 32
 
 _Data = dict[str, Any]
 
 
 def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
-    """Write the findings as SARIF: a rule for each code, a result for each group of findings.
+    """Return the findings as SARIF: a rule for each code, a result for each group of findings.
 
     Args:
         report: The report.
-        explanations: What codes mean, as Markdown.
-
-    Returns:
-        The JSON.
+        explanations: The explanations of codes, as Markdown.
     """
     found = groups(report)
     codes = dict.fromkeys(group.finding.code for group in found)
@@ -64,6 +61,12 @@ def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
 
 
 def _rule(code: Code, explanation: str) -> _Data:
+    """Return a code as a rule.
+
+    Args:
+        code: The code.
+        explanation: Its explanation; the second paragraph, after a bold title, describes it.
+    """
     words = code.title.replace("-", " ").split()
     paragraphs = explanation.split("\n\n")
     _, _, description = paragraphs[1].partition(".** ")
@@ -79,14 +82,21 @@ def _rule(code: Code, explanation: str) -> _Data:
 
 
 def _plain(markdown: str) -> str:
-    """Return a text without the marks for bold text and code."""
+    """Return a Markdown text without the marks of bold text and code."""
     return markdown.replace("**", "").replace("`", "")
 
 
 def _results(
     found: Sequence[FindingGroup], rules: Sequence[Code], report: Report
 ) -> Iterator[_Data]:
-    numbers: Counter[str] = Counter()
+    """Yield a result for each group of findings.
+
+    Args:
+        found: The groups.
+        rules: The codes, in the order of the rules.
+        report: The report.
+    """
+    numbers: Counter[str] = Counter()  # of results with the same fingerprint so far
     for group in found:
         finding = group.finding
         identity = _fingerprint(finding)
@@ -98,7 +108,7 @@ def _results(
             "level": _LEVELS[finding.severity],
             "message": {"text": _message(group, report)},
             "locations": [_location(finding)],
-            # GitHub compares the second; where it is missing, it makes one from the line.
+            # GitHub recognizes an alert by the second one, and would make it of the line's text.
             "partialFingerprints": {
                 "patchkit/v1": fingerprint,
                 "primaryLocationLineHash": fingerprint,
@@ -107,7 +117,7 @@ def _results(
 
 
 def _fingerprint(finding: Finding) -> str:
-    """Return a hash of what a finding is about, whatever the line and the release."""
+    """Return a hash by which a finding is recognized after its line or the release has changed."""
     parts = [
         finding.code.code,
         finding.patch,
@@ -120,7 +130,7 @@ def _fingerprint(finding: Finding) -> str:
 
 
 def _message(group: FindingGroup, report: Report) -> str:
-    """Write what was found, what to do, and in which releases, a line each."""
+    """Return the message of a result: what was found, the fix, and the releases, a line each."""
     finding = group.finding
     subjects = filter(None, [finding.patch, finding.target])
     subject = one_line(", ".join(subjects))
@@ -141,7 +151,7 @@ def _message(group: FindingGroup, report: Report) -> str:
 
 
 def _location(finding: Finding) -> _Data:
-    """Point to the file of a finding, or to the project's settings if it is none of the project."""
+    """Return the location of a finding: its file, or the project's settings for another file."""
     file = in_repository(finding.file)
     line = finding.line
     if not file:

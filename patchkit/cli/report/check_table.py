@@ -1,4 +1,4 @@
-"""Print the report of a check for a person: tables of states, then the findings."""
+"""Prints the report of a check for people: tables of states, and then the findings."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -28,21 +28,21 @@ _STYLES = {
     "broken": "bad",
 }
 _WIDEST = 120
-"""How wide a table of states may be; a pipe has no end."""
+"""The most columns for a table of states; a pipe has no width of its own."""
 _GAP = 2
 _LABEL_WIDTH = 11
-"""What the code and the severity of a finding take, with the space around them."""
+"""The width of the label before a finding, `  PK104` and `  warning`."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def print_check(report: Report, console: Console) -> None:
-    """Print the states, the findings, the errors first, and a line that sums them up.
+    """Print the states, the findings, and a summary.
 
-    Names and commands are never broken, so that they can be copied, on a narrow terminal too.
+    Names and commands are never broken, even on a narrow terminal, so that they can be copied.
 
     Args:
         report: The report.
-        console: Where it is printed.
+        console: The console.
     """
     for state_table in view.state_tables(report):
         title = printable(str(state_table))
@@ -68,7 +68,7 @@ def print_check(report: Report, console: Console) -> None:
 
 
 def _tables(state_table: view.StateTable, width: int) -> Iterator[list[Line]]:
-    """Lay out states in as many tables, one below the other, as their columns need."""
+    """Yield the lines of the tables for one project: more than one if it has too many columns."""
     if not state_table.rows:
         return
     heads = list(map(_head, state_table.runs))
@@ -85,13 +85,13 @@ def _tables(state_table: view.StateTable, width: int) -> Iterator[list[Line]]:
 
 
 def _head(run: ReleaseRun) -> list[str]:
-    """Write the oldest and the newest version of a run, a line each."""
+    """Return the head of a run's column: the oldest and the newest version, a line each."""
     versions = printable(str(run))
     return versions.replace(" - ", "\n- ").split("\n")
 
 
 def _head_lines(heads: Sequence[Sequence[str]]) -> Iterator[Line]:
-    """Lay out the lines of heads, of which some have one line and others two."""
+    """Yield the lines of the header; some columns have heads of one line, and others of two."""
     height = max(map(len, heads))
     for number in range(height):
         cells = [Text("")]
@@ -109,22 +109,19 @@ def _columns_per_table(
     state_table: view.StateTable,
     width: int,
 ) -> int:
-    """Return how many columns of states fit beside the names; one, at least."""
-    longest_name = max(map(cell_len, names))
-    longest = 0
+    """Return how many columns of states fit beside the names of patches; at least one."""
+    room = width - max(map(cell_len, names))
+    texts: list[str] = []
     for head in heads:
-        for line in head:
-            longest = max(longest, len(line))
+        texts += head
     for states in state_table.rows.values():
-        for state in states:
-            text = state or ""
-            longest = max(longest, len(text))
-    room = width - longest_name
-    column_width = longest + _GAP
+        texts += [state or "" for state in states]
+    column_width = max(map(len, texts)) + _GAP
     return max(room // column_width, 1)
 
 
 def _cell(state: State | None) -> Text:
+    """Return the cell of a state; it is empty if the patch has nothing to do with the releases."""
     if state is None:
         return Text("", "note")
     if state == "out-of-range":
@@ -134,6 +131,7 @@ def _cell(state: State | None) -> Text:
 
 
 def _print_group(group: FindingGroup, report: Report, console: Console) -> None:
+    """Print a group of findings, with its code and its severity in a column of their own."""
     finding = group.finding
     severity = view.severity_label(finding.severity)
     style = SEVERITY_STYLES[finding.severity]
@@ -148,7 +146,7 @@ def _print_group(group: FindingGroup, report: Report, console: Console) -> None:
 
 
 def _group_lines(group: FindingGroup, report: Report, width: int) -> Iterator[Text]:
-    """Write what is printed beside the label of a group, broken between words alone."""
+    """Yield the lines beside the label of a group, broken between words only."""
     finding = group.finding
     target = one_line(finding.target)
     yield from _heading(finding.code.title, target, width)
@@ -169,7 +167,7 @@ def _group_lines(group: FindingGroup, report: Report, width: int) -> Iterator[Te
 
 
 def _heading(title: str, target: str, width: int) -> Iterator[Text]:
-    """Write a title and a target on one line if they fit, else on two."""
+    """Yield a title and a target, on one line if they fit, or else on two."""
     heading = Text(title, "name")
     if not target:
         yield heading
@@ -183,17 +181,17 @@ def _heading(title: str, target: str, width: int) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, name: str = "") -> Iterator[str]:
-    """Break a text between words, but no name, and no line that is quoted with indentation.
+    """Break the lines of a text between words, but not those that begin with a space: quotations.
 
     Args:
-        text: The text, of one line or several.
-        width: How wide lines are to be; a word may be wider.
-        name: A name, in which spaces may occur.
+        text: The text.
+        width: The width of the lines; only a single word may be wider.
+        name: A name that is not broken, even if it has spaces; '' for none.
 
     Yields:
         The lines.
     """
-    if name:
+    if name:  # `wrap` does not break it at no-break spaces
         text = text.replace(name, name.replace(" ", _NO_BREAK))
     for line in text.splitlines():
         if line.startswith(" "):

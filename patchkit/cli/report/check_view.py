@@ -1,6 +1,6 @@
-"""Fold the states of a report into tables, and sum the report up, for the pages that show it.
+"""Makes tables of the states in a report, and sums the report up, for all formats.
 
-Releases that look the same for every patch are one column.
+Consecutive releases with the same states of all patches are one column, a run.
 """
 
 from collections import Counter
@@ -15,8 +15,8 @@ from patchkit.cli.report.release_spans import ReleaseRun, project_of, release_sp
 from patchkit.cli.report.words import count
 from patchkit.core.record import grouped
 
-_NAMED = 3
-"""How many patches that are out of range are named."""
+_MOST_NAMED = 3
+"""The most patches that are named as out of range."""
 
 STATE_MEANINGS = {
     "ok": "matches the review, or no problem found",
@@ -26,12 +26,12 @@ STATE_MEANINGS = {
     "broken": "the patch does not hold",
     "out-of-range": "not for this release",
 }
-"""What the states mean, in the order of legends."""
+"""The meanings of the states, in the order of legends."""
 _FIT_MEANINGS = {"ok": "the package fits", "broken": "the package does not fit"}
 
 
 class StateTable(NamedTuple):
-    """The state of each patch of a project in each run of releases.
+    """The state of each patch in each run of releases of one project.
 
     Args:
         project: The name of the project.
@@ -56,7 +56,7 @@ class StateTable(NamedTuple):
 
 
 def state_tables(report: Report) -> list[StateTable]:
-    """Fold the states of a report into a table for each project.
+    """Return a table of states for each project of a report.
 
     Args:
         report: The report; its releases are in order of version.
@@ -72,49 +72,53 @@ def state_tables(report: Report) -> list[StateTable]:
 
 
 def _state_table(project: str, releases: Sequence[str], report: Report) -> StateTable:
-    rows: dict[str, list[State | None]] = {}
-    for patch, states in report.grid.items():
-        is_of_project = not states.keys().isdisjoint(releases)
-        if is_of_project:
-            row_of_releases = [states.get(release) for release in releases]
-            rows[patch] = row_of_releases
+    """Return the table of one project: its releases, grouped into runs.
 
-    def states_at(position: int) -> list[State | None]:
-        return [row[position] for row in rows.values()]
+    Args:
+        project: The name of the project.
+        releases: The releases of the project, in order of version.
+        report: The report.
+    """
+    states_by_patch = {
+        patch: states
+        for patch, states in report.grid.items()
+        if not states.keys().isdisjoint(releases)
+    }
 
-    runs = []
-    columns = []
-    release_count = len(releases)
-    all_positions = range(release_count)
-    for column, positions in groupby(all_positions, states_at):
-        releases_of_run = tuple(releases[position] for position in positions)
-        runs.append(ReleaseRun(releases_of_run))
+    def column_of(release: str) -> list[State | None]:
+        return [states.get(release) for states in states_by_patch.values()]
+
+    runs: list[ReleaseRun] = []
+    columns: list[list[State | None]] = []
+    for column, releases_of_run in groupby(releases, column_of):
+        runs.append(ReleaseRun(tuple(releases_of_run)))
         columns.append(column)
-    folded = {}
-    for row_number, patch in enumerate(rows):
-        row_of_runs = tuple(column[row_number] for column in columns)
-        folded[patch] = row_of_runs
-    return StateTable(project, tuple(runs), folded)
+    rows = {
+        patch: tuple(column[row_number] for column in columns)
+        for row_number, patch in enumerate(states_by_patch)
+    }
+    return StateTable(project, tuple(runs), rows)
 
 
 def tally(report: Report) -> str:
     """Return the number of groups of findings by severity, such as `2 errors, 1 note`.
 
-    JSON has a finding for each release. Its count is added in brackets where it is larger.
+    Where a group has findings of several releases, which JSON lists one by one, their number
+    follows in brackets.
 
     Args:
         report: The report.
     """
-    shown = Counter(group.finding.severity for group in groups(report))
-    counted = Counter(finding.severity for finding in report.findings)
+    group_counts = Counter(group.finding.severity for group in groups(report))
+    finding_counts = Counter(finding.severity for finding in report.findings)
     parts = []
     for severity in Severity:
-        group_count = shown[severity]
+        group_count = group_counts[severity]
         if not group_count:
             continue
         label = severity_label(severity)
         part = count(group_count, label)
-        finding_count = counted[severity]
+        finding_count = finding_counts[severity]
         if finding_count > group_count:
             part += f" ({finding_count} counted per release)"
         parts.append(part)
@@ -122,7 +126,7 @@ def tally(report: Report) -> str:
 
 
 def severity_label(severity: str) -> str:
-    """Return the word for a severity that pages show: `info` is a note.
+    """Return the word for a severity in reports: `note` for `info`.
 
     Args:
         severity: The severity of a finding.
@@ -133,10 +137,10 @@ def severity_label(severity: str) -> str:
 
 
 def legend(report: Report) -> Mapping[str, str]:
-    """Return what each state means.
+    """Return the meaning of each state that the command of a report has.
 
     Args:
-        report: The report, whose command decides which states there are.
+        report: The report.
     """
     if report.command == "fit":
         return _FIT_MEANINGS
@@ -144,7 +148,7 @@ def legend(report: Report) -> Mapping[str, str]:
 
 
 def scope(report: Report) -> str:
-    """Return what was checked, in numbers, and what is left out.
+    """Return how many patches and releases were checked, and how many findings are left out.
 
     Args:
         report: The report.
@@ -166,14 +170,14 @@ def scope(report: Report) -> str:
 
 
 def _checked(report: Report) -> list[str]:
-    """Count the patches and the releases, and name patches that are for none of these."""
+    """Return the numbers of patches and releases, and the names of patches for none of these."""
     parts = [
         count(report.patches, "patch"),
         count(report.read, "release"),
     ]
     out_of_range = report.out_of_range
     if out_of_range:
-        named = out_of_range[:_NAMED]
+        named = out_of_range[:_MOST_NAMED]
         names = ", ".join(named)
         unnamed_count = len(out_of_range) - len(named)
         if unnamed_count:
@@ -183,7 +187,7 @@ def _checked(report: Report) -> list[str]:
 
 
 def _compatible(report: Report) -> str:
-    """Say how many releases a package fits, and name them."""
+    """Return how many releases a package fits, and which."""
     compatible = []
     for states in report.grid.values():
         compatible += [name for name, state in states.items() if state is State.OK]

@@ -1,4 +1,4 @@
-"""Print tables, lines and diffs on a terminal, or into a pipe."""
+"""Prints tables, lines and diffs on a terminal, or into a pipe."""
 
 import os
 import sys
@@ -18,6 +18,7 @@ from patchkit.cli.report.layout import GAP, MARGIN, ReportTable, fold
 from patchkit.cli.report.words import one_line, printable
 
 Line = tuple[list[Text], str]
+"""The cells of a line, and a description after them; '' for none."""
 _DIFF = {"+++": "heading", "---": "heading", "@@": "note", "+": "ok", "-": "bad"}
 _WIDE_ENOUGH = 10_000
 _THEME = Theme(
@@ -36,10 +37,10 @@ _THEME = Theme(
 
 
 def console() -> Console:
-    """Return a console for tables that writes to stdout.
+    """Return a console that writes to stdout.
 
-    Texts are printed as they are: a requirement such as `ray[data]` is no markup. A pipe or a file
-    is not wrapped, so that `grep` finds whole lines, unless COLUMNS asks for a width.
+    It does not interpret texts: a requirement such as `ray[data]` is no markup. In a pipe or a
+    file, it does not wrap lines, so that `grep` finds whole ones, unless COLUMNS is set.
     """
     is_terminal = sys.stdout.isatty() or "FORCE_COLOR" in os.environ
     file = None
@@ -59,28 +60,28 @@ def console() -> Console:
 
 
 class _Console(Console):
-    """A console that breaks no word, and cuts no line: the terminal continues what is too wide."""
+    """A console that breaks lines between words only, and cuts off none that is too wide."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print objects.
+        """Print objects as rich does, but without cutting off lines.
 
         Args:
-            *objects: What is printed.
-            **options: As of rich's console.
+            *objects: The objects.
+            **options: The options of rich's console.
         """
         super().print(*objects, **{"crop": False, **options})
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Lay something out; a text is folded between words.
+        """Lay out an object as rich does, but break a text between words only.
 
         Args:
-            renderable: What is printed.
-            options: How wide it may be, and whether it is folded at all.
+            renderable: The object.
+            options: The width, and whether lines are broken at all.
 
         Returns:
-            The pieces that are written.
+            The pieces to write.
         """
         if options is None:
             options = self.options
@@ -90,7 +91,7 @@ class _Console(Console):
 
 
 class _Trimmed:
-    """A stream without the blanks with which tables fill their lines up to the width."""
+    """A stream that drops the spaces at the ends of lines, with which rich fills tables up."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -108,11 +109,11 @@ folded = partial(Column, overflow="fold")
 
 
 def columns(*heads: Column, indent: int = 0) -> ReportTable:
-    """Return a table without lines, which breaks no word.
+    """Return a table without borders, whose cells are broken between words only.
 
     Args:
-        *heads: The columns; there is a line of heads if any of them has one.
-        indent: The blanks before each line.
+        *heads: The columns; the table has a header if any column has a name.
+        indent: The number of spaces before each line.
     """
     return ReportTable(*heads, indent=indent)
 
@@ -128,11 +129,11 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def print_diff_lines(lines: Iterable[str], out: Console) -> None:
-    """Print the lines of a unified diff, each unbroken, so that it can be copied and applied.
+    """Print the lines of a unified diff, without breaking any, so that it can be copied.
 
     Args:
         lines: The lines, without line ends.
-        out: Where they are printed; control characters are spelt out on a terminal alone.
+        out: The console; on a terminal, control characters are escaped.
     """
     for line in lines:
         text = line
@@ -142,6 +143,7 @@ def print_diff_lines(lines: Iterable[str], out: Console) -> None:
 
 
 def _diff_style(line: str) -> str:
+    """Return the style of a line of a diff, by how it begins; '' for an unchanged line."""
     for prefix, style in _DIFF.items():
         if line.startswith(prefix):
             return style
@@ -149,14 +151,14 @@ def _diff_style(line: str) -> str:
 
 
 def print_lines(out: Console, lines: Sequence[Line]) -> None:
-    """Print cells in columns, and behind them what is said of them.
+    """Print cells in columns, each line with its description after the cells.
 
-    A cell that is alone on its line does not make its column wider. What is said stands below the
-    cells where there is no room for it; a path is never broken, and can be copied.
+    A description that does not fit is printed below the cells. It is broken between words only, so
+    that paths can be copied. A line with a single cell, such as a heading, does not widen a column.
 
     Args:
-        out: Where they are printed.
-        lines: The cells of each line, and what is said of them.
+        out: The console.
+        lines: The lines.
     """
     rows = [cells for cells, _ in lines if len(cells) > 1]
     widths = [

@@ -1,4 +1,4 @@
-"""Write the ledger of packs: for a person, as Markdown, as JSON, and as a badge."""
+"""Writes the result of `list --debt`, in all formats: why each patch is still needed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,10 +15,10 @@ _STYLES = {"now": "warn", "open": "note"}
 
 
 def print_debt(ledger: Sequence[Debt]) -> None:
-    """Print a line for each patch, and the sum; what does not fit is cut off at the end.
+    """Print a line for each patch, cut off at the end if it is too wide, and the sum.
 
     Args:
-        ledger: The patches, each with what keeps it.
+        ledger: The patches, each with the reasons why it is needed.
     """
     table = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
     for name, since, releases, end, upstream, _ in _cells(ledger):
@@ -36,22 +36,22 @@ def debt_markdown(ledger: Sequence[Debt]) -> str:
     """Return a Markdown table of the patches, and the sum.
 
     Args:
-        ledger: The patches, each with what keeps it.
+        ledger: The patches, each with the reasons why it is needed.
     """
     return "\n".join([*markdown_table(_HEADS, _cells(ledger)), "", _sum(ledger)])
 
 
 def debt_badge(ledger: Sequence[Debt]) -> str:
-    """Return the JSON of a badge, as shields.io asks an endpoint for it.
+    """Return the JSON of a badge with the sum, in the format of shields.io's endpoints.
 
     Args:
-        ledger: The patches, each with what keeps it.
+        ledger: The patches, each with the reasons why it is needed.
     """
     return to_json({"schemaVersion": 1, "label": "patches", "message": _sum(ledger)})
 
 
 def debt_json(ledger: Sequence[Debt]) -> str:
-    """Return each patch with what keeps it, as JSON.
+    """Return each patch with the reasons why it is needed, as JSON.
 
     Args:
         ledger: The patches.
@@ -62,6 +62,7 @@ def debt_json(ledger: Sequence[Debt]) -> str:
 
 
 def _entry(debt: Debt) -> Data:
+    """Return a patch, the releases that need it, and the release at which it may go."""
     return {
         **named(debt.row.patch, "name", "why", "upstream", "sunset"),
         "pack": debt.row.pack,
@@ -87,6 +88,7 @@ def _cells(ledger: Sequence[Debt]) -> Iterator[tuple[str, ...]]:
 
 
 def _sum(ledger: Sequence[Debt]) -> str:
+    """Return how many patches there are, and how many may be deleted: `5 patches, 2 may go`."""
     removable = sum(debt.is_over for debt in ledger)
     patches = count(len(ledger), "patch")
     if removable:

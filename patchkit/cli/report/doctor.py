@@ -1,4 +1,4 @@
-"""Print what `patchkit doctor`, `bootstrap status`, `explain` and `bisect` find."""
+"""Prints the results of `patchkit doctor`, `bootstrap status`, `explain` and `bisect`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -23,17 +23,17 @@ _FIXES = {
     "foreign": "a file is not patchkit's: move it away",
 }
 _WIDEST = 100
-"""Longer lines of prose are hard to read."""
-_NAMED = 3
-"""How many patches of a run are named rather than counted."""
+"""The most columns for prose: longer lines are hard to read."""
+_MOST_NAMED = 3
+"""The most patches of a run that are named; more are counted."""
 _VERDICT_STYLES = {"good": "ok", "skipped": "warn", "bad": "bad"}
 
 
 def print_doctor(lines: Iterable[HealthLine]) -> None:
-    """Print one line a fact, topic by topic, with a mark where it matters.
+    """Print the lines of `doctor`, topic by topic, each with its mark.
 
     Args:
-        lines: The facts; those of one topic follow each other.
+        lines: The lines; those of one topic follow each other.
     """
     page: list[Line] = []
     for topic, group in groupby(lines, lambda line: line.topic):
@@ -53,10 +53,10 @@ def print_bootstrap(
     """Print whether the bootstrap is installed, and what it does.
 
     Args:
-        folder: The folder that its files are in.
-        bootstrap: Its state, and that of each file.
+        folder: The folder of its files.
+        bootstrap: Its state, and the state of each file.
         switch: The value of PATCHKIT; None where it is not set.
-        location: Where the bootstrap finds patchkit; None where it does not.
+        location: The folder in which the bootstrap finds patchkit; None where it does not.
     """
     lines: list[Line] = [
         ([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder)),
@@ -77,7 +77,7 @@ def print_bootstrap(
 
 
 def _effect(switch: str | None) -> str:
-    """Say what an installed bootstrap does with this value of PATCHKIT."""
+    """Return what an installed bootstrap does with a value of PATCHKIT, in words."""
     if (switch or "").strip() == "1":
         return "processes of this environment are armed"
     return "it waits for PATCHKIT=1"
@@ -120,13 +120,13 @@ def print_bisection(
     judged_runs: Iterable[tuple[Mapping[str, Any], str]],
     folder: str,
 ) -> None:
-    """Print the runs in order, each with its verdict, and the culprits last.
+    """Print the runs of a bisection in order, each with its verdict, and then the culprits.
 
     Args:
-        culprits: The patches that fail together.
-        companions: The patches that were applied with them, as they come before.
-        judged_runs: The runs, each with `good`, `skipped` or `bad`.
-        folder: Where the outputs and journals of the runs are.
+        culprits: The patches that together make the command fail.
+        companions: The patches that were applied with them, as the culprits need them.
+        judged_runs: The runs, each with its verdict: `good`, `skipped` or `bad`.
+        folder: The folder with the outputs and journals of the runs.
     """
     table = columns(
         whole("run"), whole("exit"), whole(""), whole("seconds"), Column("patches")
@@ -152,7 +152,7 @@ def print_bisection(
 
 
 def _patches(names: Sequence[str]) -> str:
-    """Name the patches of a run, or count them where there are many."""
-    if len(names) > _NAMED:
+    """Return the names of the patches of a run, or their number if there are many."""
+    if len(names) > _MOST_NAMED:
         return count(len(names), "patch")
     return ", ".join(names) or "none"

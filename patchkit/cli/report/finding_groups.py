@@ -1,4 +1,4 @@
-"""Fold findings that say the same of several releases, for the pages that show them."""
+"""Groups findings that are the same in several releases, for all formats of reports."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,16 +14,16 @@ _VARYING = re.compile(
     r"\b(?:lines?|column) \d+(?:, \d+)*|(?<=\.py):\d+"
     r"|, \d+% alike|did you mean [^?]*\?|; nearest match:$"
 )
-"""What a message says differently of releases that have the same problem."""
+"""The parts of messages that may differ between releases with the same problem."""
 
 
 class FindingGroup(NamedTuple):
-    """Findings that say the same of several releases.
+    """Findings that are the same in several releases.
 
     Args:
         finding: The newest of the findings.
-        releases: The releases that they are of; none if the finding holds for all.
-        varies: Whether line numbers or quoted lines differ between the releases.
+        releases: The releases of the findings; none if the finding is about no single release.
+        varies: Whether the messages differ, in line numbers or quoted lines.
     """
 
     finding: Finding
@@ -32,22 +32,20 @@ class FindingGroup(NamedTuple):
 
 
 def groups(report: Report) -> list[FindingGroup]:
-    """Fold findings that say the same of several releases.
+    """Return the findings of a report in groups: errors first, then warnings, then notes.
 
     Args:
         report: The report.
-
-    Returns:
-        The groups, in the order of the report's findings: errors, then warnings, then notes.
     """
     alike = grouped(_keyed(report.in_order))
     return [_group(findings) for findings in alike.values()]
 
 
 def sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
-    """Divide the groups of a report, in their order, into sections of one patch.
+    """Divide the groups of a report into sections, each of one patch.
 
-    A patch has several sections if findings of other patches are graver than some of its own.
+    As errors come first, a patch with errors and notes may have two sections, with those of other
+    patches between them.
 
     Args:
         report: The report.
@@ -60,7 +58,9 @@ def sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
 
 
 def gist(text: str) -> str:
-    """Return what a text says of every release: without line numbers, quotes and guesses.
+    """Return the part of a text that is the same for all releases.
+
+    That is its first line, without line numbers, quoted lines and suggestions of similar names.
 
     Args:
         text: A message or a fix.
@@ -70,10 +70,10 @@ def gist(text: str) -> str:
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
-    """Yield findings, each with what it has in common with those of other releases.
+    """Yield each finding with a key, which is equal for findings of one group.
 
-    Different messages about one release stay apart, though their gist is the same: two Edits of a
-    function may both miss a line that reads alike.
+    Different messages about one release have different keys, even if they have the same gist: two
+    Edits of a function may both miss a line.
     """
     messages: dict[object, list[str]] = {}
     for finding in findings:
@@ -88,6 +88,7 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
 
 
 def _group(alike: Sequence[Finding]) -> FindingGroup:
+    """Make a group of findings with the same key, the oldest release first."""
     releases: dict[str, None] = {}
     for finding in alike:
         if finding.release:
@@ -98,7 +99,7 @@ def _group(alike: Sequence[Finding]) -> FindingGroup:
 
 
 def releases_of(group: FindingGroup, report: Report) -> str:
-    """Name the releases of a group, and the one whose message is shown if messages vary.
+    """Return the releases of a group, and the one whose message is shown if messages vary.
 
     Args:
         group: The group.
@@ -115,10 +116,10 @@ def releases_of(group: FindingGroup, report: Report) -> str:
 
 
 def location(finding: Finding) -> str:
-    """Return `file:line` of a finding, as much of it as is known.
+    """Return `file:line` of a finding; `file` without a line, '' without a file.
 
     Args:
-        finding: The finding; '' is returned where it has no file.
+        finding: The finding.
     """
     if not finding.file:
         return ""
@@ -128,10 +129,10 @@ def location(finding: Finding) -> str:
 
 
 def fix_of(finding: Finding) -> tuple[str, list[str]]:
-    """Return what a finding says to do, and the commands that do it.
+    """Split the fix of a finding into its sentence and its commands.
 
     Args:
-        finding: The finding; commands are the indented lines of its fix.
+        finding: The finding; the commands are the indented lines of its fix.
 
     Returns:
         The sentence and the commands, without control characters.
@@ -139,14 +140,3 @@ def fix_of(finding: Finding) -> tuple[str, list[str]]:
     fix = printable(finding.fix)
     sentence, *commands = fix.split("\n  ")
     return sentence, commands
-
-
-def severity_label(severity: str) -> str:
-    """Return the word for a severity that pages show: `info` is a note.
-
-    Args:
-        severity: The severity of a finding.
-    """
-    if severity == "info":
-        return "note"
-    return str(severity)

@@ -1,4 +1,4 @@
-"""What `show`, `doctor` and `new` tell: pages print it, `--format json` writes it."""
+"""The results of `show`, `doctor` and `new`, for people and for JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +10,11 @@ from patchkit.core.versions.requirements import FoundVersion
 
 
 class NextStep(NamedTuple):
-    """What the author of a new patch does next.
+    """A step that the author of a new patch takes next.
 
     Args:
-        words: What it is, for people.
-        command: The command that does it; None where it is no command.
+        words: The step, in words.
+        command: The command for it; None where there is none.
     """
 
     words: str
@@ -38,14 +38,14 @@ class HealthLine(NamedTuple):
 
 
 class TargetHere(NamedTuple):
-    """What stands at a target here.
+    """A target in the installed packages.
 
     Args:
         state: present, absent, no-module or undecided.
         file: The file that defines it; None where that is not known.
         line: The line in the file; None where that is not known.
-        detail: What else is to be said, for people.
-        defined: Where it is defined, after re-exports and inheritance.
+        detail: What it is, or why it is not there, for people.
+        defined: The target of its definition, behind re-exports and inheritance.
     """
 
     state: str
@@ -56,11 +56,11 @@ class TargetHere(NamedTuple):
 
 
 class ReviewHere(NamedTuple):
-    """How a target here compares with what was reviewed.
+    """The comparison of an installed target with its review.
 
     Args:
         state: reviewed, drift, unreviewed, unknown, absent or no-lock.
-        detail: What differs, for people.
+        detail: The difference, for people.
         spans: The spans of releases that were reviewed.
     """
 
@@ -70,14 +70,14 @@ class ReviewHere(NamedTuple):
 
 
 class ChangeHere(NamedTuple):
-    """A change of a row, and how it stands here.
+    """A change of a row, and its state in this environment.
 
     Args:
         change: The change.
         fields: The fields that only this kind of change has, by name.
         reason: Why it does not apply here; None where it does.
-        target: What stands at its target.
-        review: How that compares with the review; None where nothing was reviewed.
+        target: Its target in the installed packages.
+        review: The comparison of the target with its review; None for a change without review.
     """
 
     change: Change
@@ -88,13 +88,13 @@ class ChangeHere(NamedTuple):
 
 
 class RowHere(NamedTuple):
-    """A row in full, and how it stands here.
+    """A row in full, and its state in this environment.
 
     Args:
         row: The row.
         reason: Why it does not apply here; None where it does.
-        requirements: Each requirement, the version found for it, and why it is not met; None where
-            it is.
+        requirements: Each requirement, the installed version, and why it is not met; None where it
+            is.
         changes: Its changes.
         lock: The lock that covers it; None where there is none.
         faults: Why it cannot work anywhere, for people.

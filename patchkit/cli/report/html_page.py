@@ -1,4 +1,4 @@
-"""Fill in pages for a browser that need no other file, and run no script but their own."""
+"""Makes HTML pages that need no other file, and run no script but their own."""
 
 import base64
 import hashlib
@@ -9,21 +9,18 @@ from patchkit.cli.report.words import printable
 
 
 def html_page(template: str, styles: str, script: str, **parts: str) -> str:
-    """Fill in a template.
+    """Fill in a template, and return the page.
 
     Args:
         template: The name of the template, a file of this folder.
-        styles: The names of its style sheets, between blanks.
+        styles: The names of its style sheets, separated by spaces.
         script: The name of its script.
         **parts: The fields of the template, as HTML.
-
-    Returns:
-        The page, with a policy that allows its own styles and script alone.
     """
     style_sheets = map(_file, styles.split())
     style = "".join(style_sheets)
     code = _file(script)
-    # The page's own style and script, and nothing that a report may have brought in.
+    # A content security policy: no script or style that a text of the report may bring along.
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(code)}'; img-src data:"
     policy = f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
     return _file(template).format(policy=policy, style=style, script=code, **parts)

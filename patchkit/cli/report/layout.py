@@ -1,4 +1,4 @@
-"""Lay out tables so that no word of a cell is broken: names and paths can be copied."""
+"""Lays out tables in which cells are broken between words only, so that names can be copied."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,24 +10,24 @@ from rich.table import Column, Table
 from rich.text import Text
 
 GAP = 2
-"""Blanks between two columns."""
+"""The spaces between two columns."""
 MARGIN = 4
-"""Blanks before what stands below the cells that it belongs to."""
+"""The spaces before a cell that is printed below the others of its row."""
 _WORD = re.compile(r"\s*\S+\s*")
-"""A word of a line, with the blanks behind it; the first one with those before it."""
+"""A word of a line with the spaces after it, and for the first word those before it."""
 _CUT_AT = 16
-"""What is always left of a text that may be cut."""
+"""The least width of a text that may be cut off, such as a command."""
 
 
 class ReportTable(Table):
-    """A table whose cells fold between words only.
+    """A table whose cells are broken between words only, as rich's own tables are not.
 
-    Where its columns have no room beside each other, each row becomes a block of lines. A word that
-    is wider than the terminal runs over its edge.
+    If the terminal is too narrow for the columns, each row becomes a block, with its cells one
+    below the other. A word that is wider than the terminal is printed as it is.
 
     Args:
-        *heads: The columns; there is a line of heads if any of them has one.
-        indent: The blanks before each line.
+        *heads: The columns; the table has a header if any column has a name.
+        indent: The number of spaces before each line.
     """
 
     def __init__(self, *heads: Column, indent: int = 0) -> None:
@@ -44,11 +44,11 @@ class ReportTable(Table):
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[Text]:
-        """Yield the lines of the table.
+        """Yield the lines of the table; rich calls this to print it.
 
         Args:
-            console: The console that they are printed on.
-            options: How wide they may be.
+            console: The console.
+            options: The width of the lines.
         """
         heads = [_text(column.header, "table.header") for column in self.columns]
         rows = self._rows()
@@ -67,7 +67,7 @@ class ReportTable(Table):
                 yield unbroken(Text.assemble(" " * self.indent, line))
 
     def _rows(self) -> list[list[Text]]:
-        """Return the cells of each row as texts in the style of their column."""
+        """Return the cells of each row, as texts in the style of their columns."""
         by_column = [
             [_text(cell, str(column.style)) for cell in column.cells]
             for column in self.columns
@@ -75,35 +75,52 @@ class ReportTable(Table):
         return [list(cells) for cells in zip(*by_column, strict=True)]
 
     def _widths(self, rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
-        """Return the width of each column; None where they have no room beside each other."""
-        smallest: list[int] = []
-        largest: list[int] = []
-        for column, cells in zip(self.columns, zip(*rows, strict=True), strict=True):
+        """Return the width of each column; None if there is no room for all of them.
+
+        Args:
+            rows: The cells of each row, the heads included.
+            room: The width of the table.
+        """
+        widths: list[int] = []
+        missing_by_column: list[int] = []
+        columns = list(zip(*rows, strict=True))
+        for column, cells in zip(self.columns, columns, strict=True):
             widest = max(column.min_width or 0, *map(_width, cells))
             least = widest
             if not column.no_wrap:
-                words = [word for cell in cells for word in _word_widths(cell)]
-                if column is self.columns[-1]:
-                    # What has no room below the others either may run over the edge.
-                    words = [word for word in words if word <= room - MARGIN]
-                least = max(words, default=1)
-            smallest.append(least)
-            largest.append(widest)
-        spare = room - GAP * (len(largest) - 1) - sum(smallest)
+                least = self._least_width(column, cells, room)
+            widths.append(least)
+            missing_by_column.append(widest - least)
+        spare = room - GAP * (len(widths) - 1) - sum(widths)
         if spare < 0:
             return None
-        # What may be cut gets what the others leave.
+        # Columns that may be cut off get the room that the others do not need.
         for is_cut in (False, True):
             needs = {
-                index: largest[index] - smallest[index]
-                for index, cells in enumerate(zip(*rows, strict=True))
+                index: missing_by_column[index]
+                for index, cells in enumerate(columns)
                 if any(cell.no_wrap for cell in cells) == is_cut
             }
-            spare = _share(spare, needs, smallest)
-        return smallest
+            spare = _share(spare, needs, widths)
+        return widths
+
+    def _least_width(self, column: Column, cells: Sequence[Text], room: int) -> int:
+        """Return the width of the widest word in a column, which is never broken."""
+        word_widths: list[int] = []
+        for cell in cells:
+            word_widths += _word_widths(cell)
+        if column is self.columns[-1]:
+            # A word that is too wide even for a block does not force the table into blocks.
+            word_widths = [width for width in word_widths if width <= room - MARGIN]
+        return max(word_widths, default=1)
 
     def _line(self, cells: Sequence[Text], widths: Sequence[int]) -> Iterator[Text]:
-        """Lay out the cells of a row beside each other."""
+        """Yield the lines of a row, with its cells beside each other.
+
+        Args:
+            cells: The cells.
+            widths: The width of each column.
+        """
         folded = [
             _folded(cell, width) for cell, width in zip(cells, widths, strict=True)
         ]
@@ -123,7 +140,13 @@ class ReportTable(Table):
 def _labelled_block(
     heads: Sequence[Text], cells: Sequence[Text], room: int
 ) -> Iterator[Text]:
-    """Lay out the cells of a row below the first, each behind the head of its column."""
+    """Yield the lines of a row as a block: the first cell, and below it `head  cell` for others.
+
+    Args:
+        heads: The heads of the columns.
+        cells: The cells of the row; empty ones are left out.
+        room: The width of the lines.
+    """
     yield cells[0]
     label_width = max(map(_width, heads[1:]), default=0)
     indent = MARGIN + label_width + GAP
@@ -138,7 +161,7 @@ def _labelled_block(
 
 
 def _block(cells: Sequence[Text], room: int) -> Iterator[Text]:
-    """Lay out the cells of a row beside each other, but the last, which stands below them."""
+    """Yield the lines of a row without heads as a block: the last cell is below the others."""
     *beside, below = cells
     yield Text(" " * GAP).join([cell for cell in beside if cell.plain])
     for part in _folded(below, room - MARGIN):
@@ -159,21 +182,22 @@ def _width(cell: Text) -> int:
 
 
 def _word_widths(cell: Text) -> list[int]:
+    """Return the widths of the words in a cell; of a text that may be cut off, what must stay."""
     if cell.no_wrap:
         return [min(_CUT_AT, cell.cell_len)]
     return list(map(cell_len, cell.plain.split()))
 
 
 def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
-    """Widen columns: by what each needs, or by its equal share of the spare room.
+    """Distribute spare room among columns: each gets what it needs, or an equal share.
 
     Args:
-        spare: The room that is left.
-        needs: By column, how much it lacks.
-        widths: The width of each column, which is changed.
+        spare: The spare room.
+        needs: By index of a column, how much wider it should be.
+        widths: The width of each column; is changed.
 
     Returns:
-        The room that is left now.
+        The spare room that is left.
     """
     remaining = len(needs)
     for index in sorted(needs, key=lambda index: needs[index]):
@@ -185,7 +209,7 @@ def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
 
 
 def _folded(cell: Text, width: int) -> list[Text]:
-    """Return the lines of a cell, folded between words; a text that may be cut is."""
+    """Return the lines of a cell in a width, broken between words, or cut off if it may be."""
     if cell.no_wrap:
         cut = cell.copy()
         cut.truncate(width, overflow=cell.overflow)
@@ -198,10 +222,10 @@ def fold(text: Text, width: int) -> Text:
 
     Args:
         text: The text.
-        width: How wide its lines may be; a line with one longer word is wider.
+        width: The width of its lines; only a single word may be wider.
 
     Returns:
-        A text that a console prints line by line as it is.
+        The text with line breaks, which a console does not break again.
     """
     lines: list[Text] = []
     for line in text.split("\n", allow_blank=True):
@@ -212,7 +236,7 @@ def fold(text: Text, width: int) -> Text:
 
 
 def _breaks(line: str, width: int) -> list[int]:
-    """Return the offsets of the words before which a line is to be broken."""
+    """Return the offsets at which a line is broken, each at the beginning of a word."""
     offsets: list[int] = []
     used = 0
     for match in _WORD.finditer(line):
@@ -225,13 +249,10 @@ def _breaks(line: str, width: int) -> list[int]:
 
 
 def unbroken(text: Text) -> Text:
-    """Have a console print the lines of a text as they are.
+    """Mark a text so that a console prints its lines unchanged, and return it.
 
     Args:
         text: The text, which is changed.
-
-    Returns:
-        The text.
     """
     text.no_wrap = True
     text.overflow = "ignore"

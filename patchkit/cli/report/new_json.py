@@ -1,4 +1,4 @@
-"""Writes what `patchkit new` has made as JSON."""
+"""Writes the result of `patchkit new` as JSON."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from patchkit.errors import shown
 
 
 def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
-    """Write what `new` has made.
+    """Return the result of `new` for one patch, as JSON.
 
     Args:
         plan: The files of the patch.
@@ -22,7 +22,7 @@ def new_json(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> str:
 def new_list_json(
     plans: Iterable[Plan], steps: Iterable[NextStep], *, written: bool
 ) -> str:
-    """Write what `new --from` has made.
+    """Return the result of `new --from` for a list of targets, as JSON.
 
     Args:
         plans: The files of the patches.
@@ -34,7 +34,7 @@ def new_list_json(
 
 
 def _new(plan: Plan, steps: Iterable[NextStep], *, written: bool) -> Data:
-    """Return what `new` has made of one patch."""
+    """Return the files of one patch, and the steps that its author does next."""
     files = [
         {
             "what": file.what,

@@ -1,4 +1,4 @@
-"""Prints what `patchkit probe` finds: for each target its processes, and the roles of a row."""
+"""Prints the result of `patchkit probe`: for each target its processes, and the roles of a row."""
 
 from rich.console import Console
 from rich.text import Text
@@ -21,10 +21,10 @@ _NO_ROLE = "no role"
 
 
 def print_probe(result: ProbeResult) -> None:
-    """Print what was seen of each target.
+    """Print each target, with the roles that a row needs, and the processes.
 
     Args:
-        result: What was seen.
+        result: The processes and the targets.
     """
     out = console()
     for number, target in enumerate(result.targets):
@@ -36,7 +36,7 @@ def print_probe(result: ProbeResult) -> None:
 
 
 def _roles(target: ProbedTarget) -> Text:
-    """Say which roles a row needs, and how that is known where the target was not called."""
+    """Return the roles that a row needs, and how sure that is if the target was not called."""
     roles = ", ".join(target.roles) or "none"
     if target.evidence == CALLED and target.roles:
         return Text(roles, "ok")
@@ -56,7 +56,7 @@ def _roles(target: ProbedTarget) -> Text:
 
 
 def _print_processes(target: ProbedTarget, out: Console) -> None:
-    """Print a line for the processes that saw the same of a target."""
+    """Print a line for processes that did the same with a target, and the number of all others."""
     lines = grouped((_line(seen), seen) for seen in target.processes if _has_seen(seen))
     for (role, words), alike in lines.items():
         pids = [str(seen.process.pid) for seen in alike]
@@ -71,16 +71,18 @@ def _print_processes(target: ProbedTarget, out: Console) -> None:
 
 
 def _has_seen(seen: ProbedProcess) -> bool:
+    """Return whether a process has imported the target's module."""
     return seen.evidence != NEVER_IMPORTED
 
 
 def _line(seen: ProbedProcess) -> tuple[str, str]:
-    """Return the roles of a process, and what it saw."""
+    """Return the roles of a process, and what it did with the target, in words."""
     role = " and ".join(seen.process.roles) or _NO_ROLE
     return role, _words(seen)
 
 
 def _words(seen: ProbedProcess) -> str:
+    """Return what a process did with a target: `called 3 times, first from …`."""
     if seen.calls is None:
         return f"imported; calls cannot be counted: {seen.reason}"
     traced = ""
@@ -102,5 +104,5 @@ def _times(calls: int) -> str:
 
 
 def _short(file: str) -> str:
-    """Write a file of an installed package as it lies in site-packages."""
+    """Return the path of a file in site-packages; another file's path stays as it is."""
     return file.rpartition("/site-packages/")[2]

@@ -1,4 +1,4 @@
-"""Write what `patchkit probe` finds as JSON; its keys are stable."""
+"""Writes the result of `patchkit probe` as JSON; its keys are stable."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def probe_json(result: ProbeResult, argv: Sequence[str], began: float) -> str:
-    """Return what `probe` finds, as JSON.
+    """Return the result of `probe` as JSON.
 
     Args:
-        result: What was seen.
+        result: The processes and the targets.
         argv: The command that was run.
-        began: When it began, in seconds since the epoch.
+        began: When it was started, in seconds since the epoch.
     """
     moment = datetime.fromtimestamp(began, timezone.utc)
     return to_json(
@@ -40,6 +40,7 @@ def probe_json(result: ProbeResult, argv: Sequence[str], began: float) -> str:
 
 
 def _target(target: ProbedTarget) -> Data:
+    """Return a target, with the processes of the run."""
     return {
         **named(target, "target", "roles", "evidence"),
         "processes": [_process(seen) for seen in target.processes],
@@ -47,6 +48,7 @@ def _target(target: ProbedTarget) -> Data:
 
 
 def _process(seen: ProbedProcess) -> Data:
+    """Return what a process did with a target: whether it imported the module, and its calls."""
     first = None
     if seen.probe.first is not None:
         first = named(seen.probe.first, "file", "line", "at")

@@ -1,4 +1,4 @@
-"""Lay out the tree of processes that `patchkit status` shows."""
+"""Lays out the tree of processes for `patchkit status`."""
 
 import time
 from collections import Counter
@@ -15,21 +15,22 @@ from patchkit.cli.report.console import columns, folded, plain, whole
 from patchkit.cli.report.words import age, one_line
 
 Children = Mapping[ProcessStatus | None, list[ProcessStatus]]
+"""The children of each process; None has the processes without a known parent."""
 STYLES = {"applied": "ok", "failed": "bad", "skipped": "warn", "armed": "note"}
 MANY = 4
-"""More of the same under one parent are one line."""
+"""The most processes of one kind, under one parent, that have a line each."""
 _DEEPEST = 24
-"""Columns of guide lines; a deeper tree goes on below at that indent."""
+"""The most columns for guide lines; a deeper tree is not indented further."""
 _NAME_WIDTH = 28
 _STATES = {True: ("running", "ok"), False: ("ended", "note"), None: ("", "note")}
 
 
 class BundleLine(NamedTuple):
-    """A line of the tree: processes of the same kind under one parent.
+    """A line of the tree: a process, or several of the same kind under one parent.
 
     Args:
-        guide: The guide lines that lead to it.
-        guide_below: The guide lines that go on to what is below it.
+        guide: The guide lines before it, such as `│  ├─ `.
+        guide_below: The guide lines before its children, without their own: `│  │  `.
         processes: The processes.
     """
 
@@ -39,11 +40,11 @@ class BundleLine(NamedTuple):
 
 
 class OptionalColumns(NamedTuple):
-    """The columns that the table has only sometimes.
+    """Which of the optional columns the table has.
 
     Args:
-        node: Whether it has one for the node.
-        verified: Whether it has one for the last verification.
+        node: Whether it has a column for the node.
+        verified: Whether it has a column for the last verification.
     """
 
     node: bool
@@ -54,8 +55,8 @@ def process_tree(picture: Picture, idle: Collection[str] = ()) -> Table:
     """Return a table with a line for each process, or for many of the same kind.
 
     Args:
-        picture: The processes, and which of them is the child of which.
-        idle: Names of patches that are not counted.
+        picture: The processes, with their parents.
+        idle: The names of patches not to count.
     """
     hosts = {process.host for process in picture.processes}
     optional = OptionalColumns(
@@ -70,7 +71,8 @@ def process_tree(picture: Picture, idle: Collection[str] = ()) -> Table:
 
 
 def _empty_table(optional: OptionalColumns) -> Table:
-    # Where there is no room, names are cut: what became of the patches is told.
+    """Return the table without rows."""
+    # On a narrow terminal, the names of processes are cut off, and not the results.
     heads = [Column("process")]
     if optional.node:
         heads.append(whole("node"))
@@ -90,6 +92,15 @@ def _cells(
     optional: OptionalColumns,
     idle: Collection[str],
 ) -> Iterator[Text | str]:
+    """Yield the cells of a line, in the order of `_empty_table`.
+
+    Args:
+        line: The line.
+        root: The root of its tree; start times are relative to that of the root.
+        now: The time of the picture.
+        optional: Which of the optional columns there are.
+        idle: The names of patches not to count.
+    """
     first = line.processes[0]
     yield Text.assemble(
         (line.guide, "note"), _label(line.processes), no_wrap=True, overflow="ellipsis"
@@ -100,7 +111,7 @@ def _cells(
         yield f"{first.pid} …"
     else:
         yield str(first.pid)
-    if line.guide and first.started:
+    if line.guide and first.started:  # not the root
         yield Text(f"+{first.started - root.started:.1f} s", "note")
     else:
         yield Text(_clock(first.started), "note")
@@ -111,8 +122,8 @@ def _cells(
 
 
 def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
-    """Yield the lines of the tree below a root, each parent before its children."""
-    waiting = [BundleLine("", "", [root])]
+    """Yield the lines of the tree of a root, each parent before its children."""
+    waiting = [BundleLine(guide="", guide_below="", processes=[root])]
     while waiting:
         line = waiting.pop()
         yield line
@@ -121,6 +132,7 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
 
 
 def _lines_below(parent: BundleLine, children: Children) -> list[BundleLine]:
+    """Return the lines of the children of a process; the last one has a `└─`."""
     indent = parent.guide_below[-_DEEPEST:]
     bundles = list(_bundles(children.get(parent.processes[0], []), children))
     lines = [
@@ -135,14 +147,14 @@ def _lines_below(parent: BundleLine, children: Children) -> list[BundleLine]:
 def _bundles(
     siblings: Sequence[ProcessStatus], children: Children
 ) -> Iterator[Sequence[ProcessStatus]]:
-    """Bundle many of the same kind that have no children of their own.
+    """Bundle many children of a process that are of one kind, and have no children themselves.
 
     Args:
-        siblings: The children of one process, in order.
+        siblings: The children of the process, in order.
         children: The children of every process.
 
     Yields:
-        Those of a bundle, or one process alone.
+        The processes of a bundle, or a single process.
     """
     for kind, group in groupby(siblings, lambda process: _kind(process, children)):
         processes = list(group)
@@ -155,7 +167,7 @@ def _bundles(
 
 
 def _kind(process: ProcessStatus, children: Children) -> object:
-    """Return what processes of a bundle have in common; None for one that stands alone."""
+    """Return what the processes of a bundle have in common; None for a process with children."""
     if process in children:
         return None
     statuses = []
@@ -177,7 +189,7 @@ def _is_verified(process: ProcessStatus) -> bool:
 
 
 def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
-    """Say how long ago processes looked at what they had applied; the longest counts."""
+    """Return how long ago running processes last verified their patches, the longest of them."""
     moments = [process.verified or 0 for process in processes if _is_verified(process)]
     if not moments:
         return Text("", style="note")
@@ -185,7 +197,7 @@ def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
 
 
 def _label(processes: Sequence[ProcessStatus]) -> Text:
-    """Name processes by their role, their ranks, their number and their name."""
+    """Return the label of processes: role, ranks, number and name, as in `worker 0-3 ×4`."""  # noqa: RUF002
     first = processes[0]
     text = _role(first)
     if first.rank is not None:
@@ -201,6 +213,7 @@ def _label(processes: Sequence[ProcessStatus]) -> Text:
 
 
 def _role(process: ProcessStatus) -> Text:
+    """Return the roles of a process, or what is known of it instead."""
     roles = one_line(", ".join(process.roles))
     if not process.is_reached:
         return Text(roles or "process", style=_unreached_style(process))
@@ -218,7 +231,7 @@ def _unreached_style(process: ProcessStatus) -> str:
 
 
 def _name(process: ProcessStatus) -> str:
-    """Return the name or the command of a process, shortened; '' where the role says it."""
+    """Return the name or the command of a process, shortened; '' if its role says enough."""
     if process.name.startswith("VllmWorker") or process.is_copy:
         return ""
     name = process.name
@@ -231,7 +244,7 @@ def _name(process: ProcessStatus) -> str:
 
 
 def _command(argv: Sequence[str]) -> str:
-    """Name what a command line runs by its module or its file, with its first arguments."""
+    """Return the short form of a command line: `run.py MODEL` for `python /srv/run.py MODEL`."""
     words = list(argv)
     program = PurePath(words[0]).name if words else ""
     if program.startswith("python"):
@@ -244,7 +257,7 @@ def _command(argv: Sequence[str]) -> str:
 
 
 def _clock(moment: float) -> str:
-    """Write a time of today as such, an earlier one with its date; '' where it is 0."""
+    """Return a time of day, with the date if it is not today; '' for 0."""
     if not moment:
         return ""
     local = time.localtime(moment)
@@ -254,7 +267,7 @@ def _clock(moment: float) -> str:
 
 
 def _summary(process: ProcessStatus, idle: Collection[str]) -> Text:
-    """Count the patches of a process by status, or say why it is not reached."""
+    """Return the number of a process's patches by status, or why the process was not reached."""
     if not process.is_reached:
         return plain(process.reason, _unreached_style(process))
     statuses = Counter[str]()

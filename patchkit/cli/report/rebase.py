@@ -1,4 +1,4 @@
-"""Print what `patchkit rebase` has done, or write it as JSON."""
+"""Prints the results of `patchkit rebase`, or writes them as JSON."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ _NEXT = "next: read the diffs, run your tests, then patchkit lock"
 
 
 def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
-    """Print what became of each row: what is written as diffs, conflicts with both sides.
+    """Print the result for each row: the diffs of its files, and its conflicts.
 
     Args:
-        rebases: The rows.
+        rebases: The rebased rows.
         written: Whether files were written, rather than planned.
     """
     out = console()
@@ -43,15 +43,16 @@ def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
 
 
 def rebase_json(rebases: Sequence[Rebase]) -> str:
-    """Return what became of each row, as JSON.
+    """Return the result for each row, as JSON.
 
     Args:
-        rebases: The rows, each with its changes.
+        rebases: The rebased rows.
     """
     return to_json({"patches": [_rebase(rebase) for rebase in rebases]})
 
 
 def _rebase(rebase: Rebase) -> Data:
+    """Return the result for one row."""
     conflicts = [
         {
             "file": rebase.file,

@@ -1,4 +1,4 @@
-"""Name releases by the spans in which they follow each other."""
+"""Names releases by spans, such as `0.9.0 to 0.11.0` for those that follow each other."""
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
@@ -42,11 +42,11 @@ class ReleaseRun(NamedTuple):
 
 
 def counted_spans(releases: Collection[str], report: Report) -> str:
-    """Name releases by their spans, and count those of each project.
+    """Name releases by their spans, with the number of releases of each project.
 
     Args:
         releases: The releases, in any order.
-        report: The report, in which they follow each other or do not.
+        report: The report, whose releases tell which follow each other.
 
     Returns:
         A text such as `vllm 0.9.0 to 0.11.0, 0.13.0, 4 releases; ray 2.1.0`.
@@ -65,7 +65,7 @@ def release_spans(releases: Collection[str], report: Report) -> str:
 
     Args:
         releases: The releases, in any order.
-        report: The report, in which they follow each other or do not.
+        report: The report, whose releases tell which follow each other.
 
     Returns:
         A text such as `vllm 0.9.0 to 0.11.0, 0.13.0; ray 2.1.0`.
@@ -88,11 +88,12 @@ def project_of(release: str) -> str:
 def _spans_by_project(
     releases: Collection[str], report: Report
 ) -> list[tuple[str, int]]:
-    """Return the spans of each project, and how many releases they cover."""
+    """Return a text with the spans of each project, and the number of releases in them."""
     positions = {release: number for number, release in enumerate(report.releases)}
     end = len(positions)
 
     def order(release: str) -> tuple[int, str]:
+        """Return a key to sort releases as in the report, unknown ones last."""
         position = positions.get(release, end)
         return position, release
 
@@ -110,7 +111,12 @@ def _spans_by_project(
 def _consecutive(
     releases: Iterable[str], positions: Mapping[str, int]
 ) -> list[ReleaseRun]:
-    """Gather releases that follow each other in the report, whose positions are given."""
+    """Group releases that follow each other.
+
+    Args:
+        releases: The releases, in order.
+        positions: The position of each release in the report.
+    """
     runs: list[list[str]] = []
     next_position = None
     for release in releases:

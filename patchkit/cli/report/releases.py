@@ -1,4 +1,4 @@
-"""Print what `patchkit diff`, `history` and `matrix` find of a target or a patch in releases."""
+"""Prints the results of `patchkit diff`, `history` and `matrix`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import some_of
 
 _FINGERPRINT = 8
-"""Characters of a fingerprint that are shown."""
+"""The number of characters of a fingerprint that are shown."""
 _STYLES = {
     "present": "ok",
     "absent": "note",
@@ -50,7 +50,7 @@ def print_diff(title: str, comparisons: Sequence[Comparison]) -> None:
 
 
 def _verdict(comparison: Comparison) -> str:
-    """Say how the target in the newer release compares with that in the older one."""
+    """Return how a target differs between the older and the newer release, in words."""
     old = comparison.old
     new = comparison.new
     states = {old.facts.state, new.facts.state}
@@ -70,13 +70,11 @@ def _verdict(comparison: Comparison) -> str:
 
 
 def print_matrix(project: str, chosen: Mapping[str, Sequence[Case]]) -> None:
-    """Print the releases that were chosen, and what each exercises.
-
-    Sources that another chosen release exercises, too, are counted.
+    """Print the releases that were chosen for a matrix, and the cases that each one tests.
 
     Args:
         project: The name of the project.
-        chosen: The cases of each release.
+        chosen: By release, the ends of ranges and the sources of targets that it tests.
     """
     releases_by_case = Counter(case for cases in chosen.values() for case in cases)
     table = columns(whole(project), Column("exercises"))
@@ -89,7 +87,12 @@ def print_matrix(project: str, chosen: Mapping[str, Sequence[Case]]) -> None:
 def _exercised(
     cases: Iterable[Case], releases_by_case: Mapping[Case, int]
 ) -> Iterator[str]:
-    """Say what a release exercises: ends of ranges, and sources of targets."""
+    """Yield what a release tests, in words: ends of ranges, and sources of targets.
+
+    Args:
+        cases: The cases that it tests.
+        releases_by_case: By case, how many releases test it; shared sources are only counted.
+    """
     ends: dict[str, list[str]] = {}
     own_sources: dict[str, None] = {}
     shared_count = 0
@@ -109,10 +112,10 @@ def _exercised(
 
 
 def print_boundaries(boundaries: Iterable[Boundary]) -> None:
-    """Print both ends of each range, and what covers them.
+    """Print the ends of ranges, and the lanes that cover them.
 
     Args:
-        boundaries: The ranges.
+        boundaries: The ends.
     """
     table = columns(
         whole("patch"), whole("bound"), whole("release"), whole("covered by")
@@ -135,11 +138,11 @@ def print_boundaries(boundaries: Iterable[Boundary]) -> None:
 
 
 def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
-    """Print where a target was; releases that say the same are one line.
+    """Print the history of a target, with a line for releases in which it is the same.
 
     Args:
         target: The target.
-        steps: What each release says of it, the oldest first.
+        steps: Its state in each release, the oldest first.
     """
     out = console()
     out.print(Text(str(target), style="heading"), soft_wrap=True)
@@ -148,6 +151,7 @@ def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
 
 
 def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
+    """Yield a line for consecutive releases in which a target is the same."""
     previous: HistoryEntry | None = None
     for _, group in groupby(
         steps, lambda step: (step.state, step.fingerprint, step.moved_to)
@@ -167,11 +171,11 @@ def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
 
 
 def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
-    """Say what happened to a target between two steps.
+    """Return what happened to a target between two releases, in words; '' for nothing.
 
     Args:
-        step: The later one.
-        previous: The earlier one; None where the later one is the first.
+        step: Its state in the later release.
+        previous: Its state in the release before; None for the first release.
     """
     if step.state in {"unreadable", "undecidable"}:
         return step.reason
@@ -195,6 +199,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
 
 
 def _moved(step: HistoryEntry, previous: HistoryEntry | None) -> str:
+    """Return where a target is that has moved, how much alike it is, and whether it changed."""
     event = str(step.moved_to)
     is_same_target = previous is not None and previous.moved_to == step.moved_to
     if not is_same_target:
@@ -207,11 +212,11 @@ def _moved(step: HistoryEntry, previous: HistoryEntry | None) -> str:
 
 
 def break_lines(name: str, breaks: Mapping[str, Break]) -> str:
-    """Write where a patch broke, and what it runs into there, for a person.
+    """Return where a patch broke, and why, for a person.
 
     Args:
         name: The name of the patch.
-        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+        breaks: Where the patch broke, by `releases`, `nightlies` and `commits`.
 
     Returns:
         Two lines for each history, and a line for each fault.
@@ -225,11 +230,11 @@ def break_lines(name: str, breaks: Mapping[str, Break]) -> str:
 
 
 def break_markdown(name: str, breaks: Mapping[str, Break]) -> str:
-    """Write where a patch broke, and what it runs into there, for an issue.
+    """Return where a patch broke, and why, for an issue.
 
     Args:
         name: The name of the patch.
-        breaks: What each history says, by `releases`, `nightlies` and `commits`.
+        breaks: Where the patch broke, by `releases`, `nightlies` and `commits`.
 
     Returns:
         A Markdown table of the histories, and a list of the faults.
@@ -242,7 +247,7 @@ def break_markdown(name: str, breaks: Mapping[str, Break]) -> str:
 
 
 def _ends(breaks: Mapping[str, Break]) -> Iterator[tuple[str, str, str]]:
-    """Yield each history, the last of it on which the patch holds, and the first that breaks."""
+    """Yield each history, with the last version that holds and the first that breaks."""
     for history, broke in breaks.items():
         last, first = broke.ends
         yield history, last or "none", first or "none"

@@ -1,4 +1,4 @@
-"""Print what `patchkit list`, `show` and `new` say of rows."""
+"""Prints the results of `patchkit list`, `show` and `new`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -24,9 +24,10 @@ from patchkit.errors import shown
 from patchkit.registry import is_own_pack
 
 _ROOM_FOR_WHY = 120
+"""The width from which a list has a column for `why`."""
 _STYLES = {"present": "ok", "undecided": "note", "absent": "bad", "no-module": "warn"}
 _USUAL = (("count", 1), ("unrelated", False))
-"""Fields that are worth a line only where they hold something else."""
+"""Fields with their default values, which are not shown."""
 _TEXTS = (
     "why",
     "upstream",
@@ -40,7 +41,7 @@ _TEXTS = (
     "data",
 )
 _MANY = 5
-"""Runs of releases that are all listed."""
+"""The most spans of releases that are all shown."""
 _PLANNED = {"created": "would create", "edited": "would edit"}
 
 
@@ -50,24 +51,25 @@ def print_list(
     *,
     everything: bool,
 ) -> None:
-    """Print the versions here, and the patches.
+    """Print the installed versions, and the patches.
 
     Args:
         versions: The version of each project; None where it is not installed.
         rows: Each row, and the reason why it does not apply here; None where it does.
-        everything: Whether rows that do not apply are listed too, with the reason.
+        everything: Whether to list also rows that do not apply, with the reason.
     """
     out = console()
     if versions:
         out.print(_versions(versions))
     listed = [(row, reason) for row, reason in rows if everything or reason is None]
-    listed.sort(key=lambda item: is_own_pack(item[0].pack))
+    listed.sort(key=lambda item: is_own_pack(item[0].pack))  # the user's rows first
     if listed:
         with_why = out.width >= _ROOM_FOR_WHY
         out.print("", _patches(listed, everything=everything, with_why=with_why))
 
 
 def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
+    """Return a table of versions, with their sources."""
     table = columns()
     for name, version in versions.items():
         if version:
@@ -80,7 +82,13 @@ def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
 def _patches(
     rows: Sequence[tuple[Row, str | None]], *, everything: bool, with_why: bool
 ) -> Table:
-    """Lay out a line for each patch, pack by pack."""
+    """Return a table with a row for each patch, pack by pack.
+
+    Args:
+        rows: Each row, and the reason why it does not apply here; None where it does.
+        everything: Whether to show the reasons, and not the requirements.
+        with_why: Whether there is room for `why`.
+    """
     heads = [whole("patch"), Column("roles")]
     if everything:
         heads.append(folded("here"))
@@ -105,6 +113,7 @@ def _patches(
 
 
 def _list_cells(row: Row, reason: str | None, *, everything: bool) -> list[Text | str]:
+    """Return the cells of a patch in the list: name, roles, and state or requirements."""
     name = Text(f"  {row.name}", style="name")
     if reason:
         name = Text(f"  {row.name}", style="note")
@@ -121,6 +130,7 @@ def _roles(row: Row) -> str:
 
 
 def _selection(row: Row, reason: str | None) -> Text:
+    """Return whether a row applies here, in words; only a process can ask its `when`."""
     if reason is not None:
         return Text(reason, style="note")
     if row.patch.when:
@@ -134,7 +144,7 @@ def print_show(row_here: RowHere) -> None:
     """Print one row in full.
 
     Args:
-        row_here: The row, and how it stands in this environment.
+        row_here: The row, and its state in this environment.
     """
     out = console()
     row = row_here.row
@@ -148,7 +158,7 @@ def print_show(row_here: RowHere) -> None:
 
 
 def _fields(row_here: RowHere) -> Table:
-    """Lay out the fields of a row that are set, a line each."""
+    """Return a table with a line for each field of a row that is set."""
     row = row_here.row
     table = columns(whole(style="note"), folded())
     table.add_row("here", _selected(row_here.reason))
@@ -177,7 +187,7 @@ def _fields(row_here: RowHere) -> Table:
 
 
 def _requirements(row_here: RowHere) -> Text:
-    """Write each requirement, whether it holds, and what is installed, a line each."""
+    """Return a line for each requirement: whether it holds, and the installed version."""
     width = max(len(requirement) for requirement, _, _ in row_here.requirements)
     lines: list[Text] = []
     for requirement, version, reason in row_here.requirements:
@@ -195,7 +205,7 @@ def _requirements(row_here: RowHere) -> Text:
 
 
 def _change_fields(change_here: ChangeHere) -> Table:
-    """Lay out the fields of a change that are set, its target and its review, a line each."""
+    """Return a table with a line for each field of a change, for its target and its review."""
     change = change_here.change
     table = columns(whole(style="note"), folded(), indent=3)
     if change.body_name:
@@ -221,7 +231,7 @@ def _change_fields(change_here: ChangeHere) -> Table:
 
 
 def _field(value: object) -> Text:
-    """Write a value as it stands, without the indentation that the row gave it."""
+    """Return the value of a field, such as the code of an Edit, without its indentation."""
     lines = dedent(str(value)).strip("\n")
     if not lines.strip():
         return Text("(nothing)", style="note")
@@ -229,31 +239,29 @@ def _field(value: object) -> Text:
 
 
 def _review(change_here: ChangeHere) -> Iterator[tuple[str, Text]]:
-    """Yield a label and a text for what is known of the review of a target.
+    """Yield labels and texts about the review of a target.
 
-    Nothing is said where no lock file covers the patch: the page says that once.
+    There are none if no lock covers the patch, which is shown once for the row.
     """
     review = change_here.review
     if review is None or review.state == "no-lock":
         return
     label = "reviewed"
     if review.spans:
-        style = "note"
-        if review.state == "reviewed":
-            style = "ok"
+        style = "ok" if review.state == "reviewed" else "note"
         yield label, Text("\n".join(_releases(review.spans)), style)
-        label = ""
+        label = ""  # the second line belongs to the same label
     detail = review.detail.removeprefix(f"{change_here.change.place} ")
-    if not detail:
-        return
-    if change_here.reason:
-        yield label, Text(detail, style="note")
-    else:
-        yield label, Text(detail, style="warn")
+    if detail:
+        style = "note" if change_here.reason else "warn"
+        yield label, Text(detail, style)
 
 
 def _releases(spans: Iterable[Span]) -> Iterator[str]:
-    """Write the releases of each distribution on a line; of many, the first and the last few."""
+    """Yield a line with the reviewed releases of each distribution.
+
+    Of many spans, the first and the last few are shown: `vllm 0.8.0, … 3 more …, 0.11.0 - 0.12.0`.
+    """
     for project, group in groupby(spans, lambda span: span.project):
         texts = [_span(span) for span in group]
         if len(texts) > _MANY:
@@ -269,7 +277,7 @@ def _span(span: Span) -> str:
 
 
 def _location(change_here: ChangeHere) -> str:
-    """Write the file from the top package on: its folder is that of every other target."""
+    """Return `file:line` of a target, with the path from the top package on: `vllm/envs.py:7`."""
     target = change_here.target
     path = Path(target.file or "")
     defined = target.defined or str(change_here.change.place)
@@ -290,10 +298,10 @@ def _selected(reason: str | None) -> Text:
 
 
 def print_new(plan: Plan, *, written: bool) -> None:
-    """Print the files of a new patch.
+    """Print the files of a new patch, with their contents if they were not written.
 
     Args:
-        plan: The files; what is in them is printed where they are not written.
+        plan: The files.
         written: Whether the files were written, rather than planned.
     """
     out = console()

@@ -1,4 +1,4 @@
-"""Print the runs of this user that `patchkit status` can show, or write them as JSON."""
+"""Prints the runs that `patchkit status` can show, or writes them as JSON."""
 
 import shlex
 import time
@@ -15,12 +15,12 @@ from patchkit.cli.report.words import age, count, one_line
 
 
 class RunResult(NamedTuple):
-    """A run, and what became of it.
+    """A run, with its processes and patches in numbers.
 
     Args:
         run: The run.
-        processes: How many processes have a journal.
-        statuses: How many patches have each status, the worst first.
+        processes: The number of processes with a journal.
+        statuses: The number of patches by status, the worst status first.
     """
 
     run: Run
@@ -34,7 +34,7 @@ class RunResult(NamedTuple):
 
 
 def run_line(run: Run, now: float) -> str:
-    """Return a line that says which run it is, when it was started, and what was run.
+    """Return a line with the number, the name, the start and the command of a run.
 
     Args:
         run: The run.
@@ -49,7 +49,7 @@ def run_line(run: Run, now: float) -> str:
 
 
 def command_words(run: Run) -> str:
-    """Return the command of a run as a shell takes it.
+    """Return the command of a run, quoted for a shell.
 
     Args:
         run: The run.
@@ -58,7 +58,7 @@ def command_words(run: Run) -> str:
 
 
 def print_runs(results: Sequence[RunResult]) -> None:
-    """Print two lines for each run: what became of it, and its command.
+    """Print two lines for each run: its state and its patches, and its command.
 
     Args:
         results: The runs, the newest first.
@@ -99,6 +99,7 @@ def runs_json(results: Sequence[RunResult]) -> str:
 
 
 def _result(result: RunResult) -> Data:
+    """Return a run, with its processes and patches in numbers."""
     return {
         **(run_json(result.run) or {}),
         "running": result.run.is_running,

@@ -1,4 +1,4 @@
-"""Write patched releases as CycloneDX 1.6 has them: components with patches in their pedigree."""
+"""Writes a bill of materials in CycloneDX 1.6: releases, with patches in their pedigree."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,15 +15,12 @@ def sbom_json(
     rows: Sequence[Row],
     packs: Mapping[str, PackSource],
 ) -> str:
-    """Write a bill of materials.
+    """Return the bill of materials as JSON.
 
     Args:
-        releases: The releases.
+        releases: The releases, which are the components.
         rows: The rows; those that are for a release are its patches.
-        packs: The packs that the rows are of, by name.
-
-    Returns:
-        The JSON. A patch without a diff is one that no diff can say.
+        packs: The packs of the rows, by name.
     """
     components = [_component(release, rows, packs) for release in releases]
     head = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
@@ -33,6 +30,7 @@ def sbom_json(
 def _component(
     release: CheckedRelease, rows: Sequence[Row], packs: Mapping[str, PackSource]
 ) -> Data:
+    """Return a release as a component."""
     coverage = Coverage(rows, [release])
     patches = [
         _patch(row, coverage, packs) for row in rows if coverage.due(row, release)
@@ -49,6 +47,7 @@ def _component(
 
 
 def _patch(row: Row, coverage: Coverage, packs: Mapping[str, PackSource]) -> Data:
+    """Return a row as a patch; without a diff if none can express it, as for a Wrap."""
     patch: Data = {"type": "monkey"}
     export = exported([row], coverage, packs)
     if not export.unwritten:
@@ -59,7 +58,7 @@ def _patch(row: Row, coverage: Coverage, packs: Mapping[str, PackSource]) -> Dat
 
 
 def _issue(row: Row) -> Data:
-    """Describe what a row mends; what its author does not say is left out."""
+    """Return the issue that a row fixes; fields that its author left empty are left out."""
     issue: Data = {"type": "defect", "id": row.name, "name": row.name}
     if row.patch.why:
         issue["description"] = row.patch.why

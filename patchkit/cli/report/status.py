@@ -1,4 +1,4 @@
-"""Print what `patchkit status` shows: processes, the patches in each, and what is wrong."""
+"""Prints the result of `patchkit status`: processes, their patches, and findings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,12 +28,12 @@ from patchkit.core.record import grouped
 
 
 class Section(NamedTuple):
-    """A part of the page.
+    """A section of the result.
 
     Args:
-        title: What it is about.
+        title: Its title.
         content: A table, or a text for one line.
-        remark: What stands below a table; '' for nothing.
+        remark: A line below the table; '' for none.
     """
 
     title: str
@@ -46,13 +46,13 @@ def print_status(picture: Picture, *, everything: bool = False) -> None:
 
     Args:
         picture: The processes.
-        everything: Whether idle patches that come with patchkit are listed, too.
+        everything: Whether to list also patches that come with patchkit and do not apply.
     """
     console().print(_page(picture, everything=everything))
 
 
 def print_patch(picture: Picture, patch: str) -> None:
-    """Print what is known of one patch.
+    """Print the status of one patch in each process, and the facts about it.
 
     Args:
         picture: The processes.
@@ -70,7 +70,7 @@ def print_patch(picture: Picture, patch: str) -> None:
 
 
 def _traces(occurrences: Occurrences) -> Iterator[Text]:
-    """Yield the tracebacks of a patch's failures, each with its processes."""
+    """Yield each traceback of a patch's failures, with the processes that have it."""
     failed = [(process, patch) for process, patch in occurrences if patch.trace]
     pids_by_trace = grouped(
         (patch.trace, str(process.pid)) for process, patch in failed
@@ -83,15 +83,15 @@ def _traces(occurrences: Occurrences) -> Iterator[Text]:
 
 @contextmanager
 def live(*, everything: bool) -> Iterator[Callable[[Picture], None]]:
-    """Open a screen, on which a picture takes the place of the one before.
+    """Open a display on which each picture replaces the one before.
 
     Args:
-        everything: As of `print_status`.
+        everything: See `print_status`.
 
     Yields:
         The function that shows a picture.
     """
-    # What is no terminal gets the last picture alone.
+    # Without a terminal, only the last picture is printed.
     with Live(console=console(), auto_refresh=False) as screen:
         is_terminal = screen.console.is_terminal
 
@@ -103,7 +103,7 @@ def live(*, everything: bool) -> Iterator[Callable[[Picture], None]]:
 
 
 def heading(picture: Picture) -> str:
-    """Return how many processes there are, on how many nodes, and how many are running.
+    """Return the numbers of processes, nodes, and running processes, in words.
 
     Args:
         picture: The processes.
@@ -117,14 +117,11 @@ def heading(picture: Picture) -> str:
 
 
 def sections(picture: Picture, *, everything: bool) -> Iterator[Section]:
-    """Lay out the sections of the page.
+    """Yield the sections that are not empty, in the order of a terminal.
 
     Args:
         picture: The processes.
-        everything: As of `print_status`.
-
-    Yields:
-        Each section that is not empty.
+        everything: See `print_status`.
     """
     if picture.processes:
         idle: set[str] = set()
@@ -144,6 +141,7 @@ def sections(picture: Picture, *, everything: bool) -> Iterator[Section]:
 
 
 def _agreement(picture: Picture) -> Text:
+    """Return whether the processes of each role have the same patches: `worker yes`."""
     texts = []
     for role, agree in picture.agreement.items():
         text = plain(f"{role} no", "bad")
@@ -156,12 +154,19 @@ def _agreement(picture: Picture) -> Text:
 def _page(
     picture: Picture, *, everything: bool, is_live: bool = False
 ) -> RenderableType:
+    """Lay out the whole result.
+
+    Args:
+        picture: The processes.
+        everything: See `print_status`.
+        is_live: Whether it is shown on a live display.
+    """
     title = (heading(picture), "heading")
     journals = one_line(", ".join(picture.journals))
     parts: list[RenderableType] = [Text.assemble(title, "  ", (journals, "note"))]
     if picture.run is not None:
         line = plain(run_line(picture.run, picture.now), "note")
-        if not is_live:  # a live screen cuts what is too wide
+        if not is_live:  # a live display cuts off lines that are too wide
             line = unbroken(line)
         parts.append(line)
     for section in sections(picture, everything=everything):
@@ -180,7 +185,7 @@ def _page(
 
 
 def _findings(findings: Iterable[ProcessFinding]) -> Table:
-    """Lay out a line for findings that say the same, with the processes that they are of."""
+    """Return a table with a row for equal findings, and their processes."""
     table = columns(whole(style="bad"), whole(), folded())
     identical = grouped(
         ((finding.kind, finding.message), finding) for finding in findings
@@ -193,7 +198,7 @@ def _findings(findings: Iterable[ProcessFinding]) -> Table:
 
 
 def _locations(processes: Sequence[ProcessStatus]) -> str:
-    """Name the pids on each node, of many the first few."""
+    """Return the pids on each node, or the first few of many: `7, 8 on host`."""
     locations = []
     pids_by_host = grouped((process.host, str(process.pid)) for process in processes)
     for host, pids in pids_by_host.items():
@@ -208,7 +213,7 @@ def _locations(processes: Sequence[ProcessStatus]) -> str:
 
 
 def _status_table(occurrences: Occurrences) -> RenderableType:
-    """Lay out a line for processes of one role in which a patch has one status and one cause."""
+    """Return a table with a row for processes with the same roles, status and cause."""
     table = columns(whole("process"), folded("pid"), whole("status"), folded("cause"))
     pids_by_status: dict[tuple[str, str, str], list[str]] = {}
     for process, patch in occurrences:

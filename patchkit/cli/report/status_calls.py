@@ -1,4 +1,4 @@
-"""Print what processes have observed: what was never called, and what `verify` answered."""
+"""Prints the results of `status --unused` and `status --verify`."""
 
 from collections.abc import Iterable
 
@@ -17,11 +17,11 @@ from patchkit.cli.report.words import age, folded_patches
 
 
 def print_unused(picture: Picture, *, everything: bool = False) -> None:
-    """Print the targets that a process has not called, and where they were called.
+    """Print the targets that were not called in some process, and the processes that called them.
 
     Args:
         picture: The processes.
-        everything: Whether patches that come with patchkit are listed, rather than counted.
+        everything: Whether to list also patches that come with patchkit; else they are counted.
     """
     table = columns(
         whole("patch"),
@@ -30,7 +30,7 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
         folded("called in"),
     )
     is_observed = False
-    counted: set[str] = set()
+    counted_patches: set[str] = set()
     for name, occurrences in shown_patches(picture).listed.items():
         for target in _targets(occurrences):
             called = _processes_where(CALLED, target, occurrences)
@@ -39,7 +39,7 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
             if not not_called:
                 continue
             if is_own(occurrences) and not everything:
-                counted.add(name)
+                counted_patches.add(name)
                 continue
             callers = plain("never called", "warn")
             upper = hiders(target, occurrences)
@@ -53,18 +53,19 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
                 _process_lines(not_called, picture.now),
                 callers,
             )
-    substitute = "no target that can be observed is applied"
+    if_empty = "no target that can be observed is applied"
     if is_observed:
-        substitute = "each target that can be observed was called"
-    if counted:
-        substitute = "no target of your patches is known to be uncalled"
-    _print_table(table, substitute)
-    if counted:
-        remark = folded_patches(len(counted), "not called in some process")
+        if_empty = "each target that can be observed was called"
+    if counted_patches:
+        if_empty = "no target of your patches is known to be uncalled"
+    _print_table(table, if_empty)
+    if counted_patches:
+        remark = folded_patches(len(counted_patches), "not called in some process")
         console().print(plain(remark, "note"))
 
 
 def _targets(occurrences: Occurrences) -> list[str]:
+    """Return the targets of a patch in all processes, each once."""
     targets: dict[str, None] = {}
     for _, patch in occurrences:
         targets.update(dict.fromkeys(patch.targets))
@@ -74,13 +75,14 @@ def _targets(occurrences: Occurrences) -> list[str]:
 def _processes_where(
     call: str, target: str, occurrences: Occurrences
 ) -> list[ProcessStatus]:
+    """Return the processes in which a target has a state of calls, such as `CALLED`."""
     return [
         process for process, patch in occurrences if patch.calls.get(target) == call
     ]
 
 
 def print_verified(picture: Picture) -> None:
-    """Print what the `verify` of patches has answered, process by process.
+    """Print the answers of patches' `verify` functions, process by process.
 
     Args:
         picture: The processes.
@@ -103,19 +105,17 @@ def print_verified(picture: Picture) -> None:
     _print_table(table, "no process has asked a patch's verify")
 
 
-def _print_table(table: Table, substitute: str) -> None:
-    if table.row_count:
-        console().print(table)
-    else:
-        console().print(substitute)
+def _print_table(table: Table, if_empty: str) -> None:
+    """Print a table, or a sentence instead if it has no rows."""
+    console().print(table if table.row_count else if_empty)
 
 
 def _process_lines(processes: Iterable[ProcessStatus], now: float | None = None) -> str:
-    """Name processes, a line each.
+    """Return a line for each process: its roles and its pid.
 
     Args:
         processes: The processes.
-        now: Seconds since the epoch, to say how long ago calls were looked at; None to say nothing.
+        now: The time of the picture, to add how long ago calls were counted; None to leave it out.
     """
     lines = []
     for process in processes:

@@ -1,4 +1,4 @@
-"""Lay out what is known of one patch in the processes where it is applied."""
+"""Lays out the facts about one patch for `status --patch`: targets, copies, other wrappers."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,33 +12,33 @@ from patchkit.analysis.status.process_status import (
 from patchkit.cli.report.console import columns, folded, plain, whole
 
 Occurrences = Sequence[tuple[ProcessStatus, PatchStatus]]
-"""The processes that know a patch, each with the status that the patch has in it."""
+"""The processes that know a patch, each with the status of the patch in it."""
 
 
 class PatchFact(NamedTuple):
-    """A line on the page of one patch.
+    """A line about one patch.
 
     Args:
-        order: Where its topic stands on the page: the smaller comes first.
-        topic: What it is about.
-        text: What it says.
-        style: The name of its style.
+        order: The position of its topic; the smallest comes first.
+        topic: Its topic, such as `target` or `out of reach`.
+        text: Its text.
+        style: The name of its style; '' for none.
     """
 
     order: int
     topic: str
     text: str
-    style: str
+    style: str = ""
 
 
 def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
-    """Lay out the facts about a patch, each with its processes where not all have it.
+    """Lay out the facts about a patch, each with its processes if it is not true in all.
 
     Args:
         occurrences: The processes that know the patch.
 
     Returns:
-        An empty line and the table; nothing where there is no fact.
+        An empty line and the table; nothing if there are no facts.
     """
     applied = [
         (process, patch)
@@ -67,13 +67,15 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
 
 
 def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
-    """Yield what is known of a patch that is applied in a process, or still held there."""
+    """Yield the facts about a patch in a process where it is applied, or kept after an undo."""
     for target in patch.targets:
         text = f"{target}  {patch.calls[target]}"
         layers = process.layers.get(target, [])
-        if len(layers) > 1:
+        if (
+            len(layers) > 1
+        ):  # patches of one target, from the innermost to the outermost
             text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
-        yield PatchFact(1, "target", text, "")
+        yield PatchFact(1, "target", text)
     for target, upper in patch.hidden.items():
         yield PatchFact(1, "target hidden", f"{target}: under patch {upper}", "warn")
     for target, reason in patch.left_out.items():
@@ -93,22 +95,23 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
 
 
 def _stranger_facts(patch: PatchStatus) -> Iterator[PatchFact]:
+    """Yield facts about other code that has wrapped or overwritten what the patch changed."""
     for stranger in patch.strangers:
         text = f"{stranger.target}: {stranger.by}"
         if stranger.unsure:
             text += ": cannot tell whether that calls the patch"
             yield PatchFact(5, "wrapped by", text, "warn")
         elif stranger.wraps:
-            yield PatchFact(5, "wrapped by", text, "")
+            yield PatchFact(5, "wrapped by", text)
         else:
             yield PatchFact(6, "overwritten by", text, "bad")
 
 
 def hidden_words(patch: PatchStatus) -> str:
-    """Return words for where other patches keep a patch from being called.
+    """Return at which targets other patches keep a patch from being called, in words.
 
     Args:
-        patch: A patch that is hidden somewhere.
+        patch: A patch that is hidden at a target, by a patch that does not call it.
     """
     places = [
         f"under patch {upper} at {target}" for target, upper in patch.hidden.items()
@@ -117,20 +120,22 @@ def hidden_words(patch: PatchStatus) -> str:
 
 
 def hiders(target: str, occurrences: Occurrences) -> str:
-    """Return the names of those that hide a patch at a target; '' if it acts in some process.
+    """Return the names of the patches that hide a patch at a target, with commas between them.
+
+    That is '' if the patch is not hidden in some process.
 
     Args:
         target: The target.
         occurrences: The processes that know the patch.
     """
-    upper = [
+    upper_patches = [
         patch.hidden.get(target, "")
         for _, patch in occurrences
         if target in patch.targets
     ]
-    if not all(upper):
+    if not all(upper_patches):
         return ""
-    return ", ".join(dict.fromkeys(upper))
+    return ", ".join(dict.fromkeys(upper_patches))
 
 
 def roles_of(process: ProcessStatus) -> str:

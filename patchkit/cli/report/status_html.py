@@ -1,4 +1,4 @@
-"""Write what `patchkit status` shows as a page for a browser."""
+"""Writes the result of `patchkit status` as an HTML page."""
 
 import time
 from collections.abc import Iterator
@@ -16,21 +16,18 @@ from patchkit.cli.report.words import one_line
 
 _PAUSE = '<label><input type="checkbox" id="pause"> pause</label>'
 _ORDER = ("patches", "findings", "agreement", "processes")
-"""The sections from the top of the page: on a phone, the first is all that is seen."""
+"""The order of the sections: a phone shows only the first one without scrolling."""
 
 
 def as_html(
     picture: Picture, *, everything: bool = False, is_watched: bool = False
 ) -> str:
-    """Write the page.
+    """Return the page as HTML.
 
     Args:
         picture: The processes.
-        everything: Whether idle patches that come with patchkit are listed, too.
-        is_watched: Whether the page is written again and again; its script then loads it anew.
-
-    Returns:
-        The page as HTML.
+        everything: Whether to list also patches that come with patchkit and do not apply.
+        is_watched: Whether the page is written again and again; its script then reloads it.
     """
     moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(picture.now))
     control = ""
@@ -60,6 +57,7 @@ def as_html(
 
 
 def _section(section: Section) -> Iterator[str]:
+    """Yield a section: its title, its table or text, and its remark."""
     title = section.title
     content = section.content
     yield f"<section><h2>{title}</h2>"
@@ -74,7 +72,11 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Write a table; on a narrow screen, its cells stand below each other, each with its head."""
+    """Yield a table of rich as HTML.
+
+    On a narrow screen, the style sheet shows the cells of a row one below the other, each with the
+    head of its column, which is in `data-head`.
+    """
     heads = [_text(column.header) for column in table.columns]
     if table.show_header:
         yield '<thead role="rowgroup"><tr role="row">'
@@ -89,7 +91,7 @@ def _table(table: Table) -> Iterator[str]:
         yield f'<th scope="row" role="rowheader" class="{first_style}">{_text(first)}</th>'
         for head, cell in zip(heads[1:], cells, strict=True):
             text = _text(cell)
-            if text:  # one element, whatever is in it
+            if text:  # one element for the style sheet, even if the text has several
                 text = f"<div>{text}</div>"
             yield f'<td role="cell" data-head="{head}">{text}</td>'
         yield "</tr>"
@@ -97,17 +99,19 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _text(text: RenderableType) -> str:
-    """Write a text as HTML, each stretch of one style in an element with the style as class."""
+    """Return a text of rich as HTML, with an element for each part that has one style."""
     if not isinstance(text, Text):
         return escaped(str(text))
+    # Spans may overlap: between two edges, the style does not change.
     edges = {0, len(text)}
     for span in text.spans:
         edges.add(span.start)
         edges.add(span.end)
-    return "".join(_stretch(text, start, end) for start, end in pairwise(sorted(edges)))
+    return "".join(_part(text, start, end) for start, end in pairwise(sorted(edges)))
 
 
-def _stretch(text: Text, start: int, end: int) -> str:
+def _part(text: Text, start: int, end: int) -> str:
+    """Return a part of a text in which the style does not change; styles become CSS classes."""
     spans = [span for span in text.spans if span.start <= start and end <= span.end]
     styles = [str(text.style), *(str(span.style) for span in spans)]
     classes = " ".join(filter(None, styles))

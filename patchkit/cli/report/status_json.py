@@ -1,4 +1,4 @@
-"""Write what `patchkit status` finds as JSON; its keys are stable."""
+"""Writes the result of `patchkit status` as JSON; its keys are stable."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def status_json(picture: Picture) -> str:
-    """Return what `status` finds, as JSON.
+    """Return the result of `status` as JSON.
 
     Args:
-        picture: The processes, and what needs attention.
+        picture: The processes, and the findings about them.
     """
     findings = [
         {
@@ -39,10 +39,10 @@ def status_json(picture: Picture) -> str:
 
 
 def run_json(run: Run | None) -> Data | None:
-    """Return what is known of a `patchkit run`.
+    """Return the facts about a `patchkit run`; None for none.
 
     Args:
-        run: The run; None for none.
+        run: The run, if the journals are of a known one.
     """
     if run is None:
         return None
@@ -50,6 +50,7 @@ def run_json(run: Run | None) -> Data | None:
 
 
 def _process(process: ProcessStatus, now: float) -> Data:
+    """Return a process with its patches; `now` is the time of the picture, for ages."""
     parent = None
     if process.parent:
         parent = named(process.parent, "host", "pid", "started")
@@ -67,13 +68,14 @@ def _process(process: ProcessStatus, now: float) -> Data:
 
 
 def _age(moment: float | None, now: float) -> float | None:
-    """Return how many seconds ago a moment was; None where there was none."""
+    """Return the age of a moment in seconds; None for no moment."""
     if moment is None:
         return None
     return round(max(0, now - moment), 1)
 
 
 def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
+    """Return a patch with its status in a process; `now` is the time of the picture, for ages."""
     status, reason = process.stand(patch)
     return {
         **named(patch, "name", "pack"),
@@ -94,14 +96,14 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
 
 
 def _body(patch: PatchStatus) -> Data | None:
-    """Return which file was loaded; None where the patch is not applied, or that is not known."""
+    """Return the body's file as it was loaded; None if the patch is not applied, or unknown."""
     if patch.body is None:
         return None
     return patch.body._asdict()
 
 
 def _verify(patch: PatchStatus, now: float) -> Data | None:
-    """Return what the patch's own `verify` has answered; None where it was not asked."""
+    """Return the answer of the patch's `verify` function; None if it was not called."""
     if patch.answered is None:
         return None
     age = _age(patch.answered, now)

@@ -1,4 +1,7 @@
-"""Lay out the patches of all processes: the user's first, idle ones of patchkit's own counted."""
+"""Lays out the table of patches for `status`: the user's first, then those of patchkit.
+
+Idle patches, which come with patchkit and apply nowhere, are counted and not listed.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,11 +22,11 @@ _ROLES = ("main", "engine-core", "worker")
 
 
 class ShownPatches(NamedTuple):
-    """The patches of a picture, as a person is to see them.
+    """The patches of a picture: those to list, and those to count.
 
     Args:
-        listed: By name, those that have a line each; the user's come first.
-        folded: By name, those that come with patchkit and apply nowhere.
+        listed: By name, the patches to list; the user's come first.
+        folded: By name, the patches to count: they come with patchkit, and apply nowhere.
     """
 
     listed: Mapping[str, Occurrences]
@@ -31,7 +34,7 @@ class ShownPatches(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """Words for those that are not listed; '' where all are."""
+        """The line about the patches that are not listed; '' where all are."""
         if not self.folded:
             return ""
         statuses: set[str] = set()
@@ -45,19 +48,18 @@ class ShownPatches(NamedTuple):
 
 
 def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
-    """Return the patches of all processes that have a journal of their own.
+    """Collect the patches of all processes, and divide them into those to list and to count.
 
     Args:
-        picture: The processes.
-        everything: Whether all patches are listed.
+        picture: The processes; copies of a journal, and processes without one, do not count.
+        everything: Whether to list all patches.
     """
     occurrences: dict[str, list[tuple[ProcessStatus, PatchStatus]]] = {}
     for process in picture.processes:
         if not has_own_journal(process):
             continue
         for name, patch in process.patches.items():
-            of_patch = occurrences.setdefault(name, [])
-            of_patch.append((process, patch))
+            occurrences.setdefault(name, []).append((process, patch))
     idle: set[str] = set()
     if not everything:
         idle = idle_patches(picture.processes)
@@ -71,7 +73,7 @@ def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
 
 
 def has_own_journal(process: ProcessStatus) -> bool:
-    """Whether a process has a journal that says more than its parent's.
+    """Return whether a process has a journal, and not merely a copy of its parent's.
 
     Args:
         process: The process.
@@ -80,25 +82,23 @@ def has_own_journal(process: ProcessStatus) -> bool:
 
 
 def is_own(occurrences: Occurrences) -> bool:
-    """Whether a patch comes with patchkit.
+    """Return whether a patch comes with patchkit.
 
     Args:
-        occurrences: The processes that know it.
+        occurrences: The processes that know it, each with its status.
     """
     return any(patch.comes_with_patchkit for _, patch in occurrences)
 
 
 def patch_table(picture: Picture, patches: Mapping[str, Occurrences]) -> Table:
-    """Lay out a line for each patch, with its status in each role.
+    """Return a table with a row for each patch, and its status in each role.
 
     Args:
         picture: The processes, whose roles are the columns.
         patches: By name, the patches.
-
-    Returns:
-        The table.
     """
     roles = _roles_in(picture)
+    # The column of copies is left out where it would be empty.
     copies = {name: _copies(occurrences) for name, occurrences in patches.items()}
     with_copies = any(text.plain for text in copies.values())
     heads = [whole("patch"), *map(whole, roles)]
@@ -128,7 +128,7 @@ def _roles_in(picture: Picture) -> list[str]:
 
 
 def _copies(occurrences: Occurrences) -> Text:
-    """Count the copies of targets that were repointed, and those that could not be."""
+    """Return how many copies of targets were repointed, and how many could not be; may be empty."""
     repointed: set[str] = set()
     out_of_reach: set[str] = set()
     for _, patch in occurrences:
@@ -147,7 +147,7 @@ def _copies(occurrences: Occurrences) -> Text:
 
 
 def _status_in_role(occurrences: Occurrences, role: str) -> Text:
-    """Name the statuses of a patch in the processes of a role, counted where there are more."""
+    """Return the statuses of a patch in the processes of a role: `applied`, or `applied 2`."""
     statuses = Counter[str]()
     for process, patch in occurrences:
         has_role = role in process.roles
@@ -166,20 +166,20 @@ def _status_in_role(occurrences: Occurrences, role: str) -> Text:
 
 
 def styled_status(status: str, suffix: str = "") -> Text:
-    """Return a status in its style.
+    """Return a status in its colour.
 
     Args:
         status: The status.
-        suffix: What stands behind it.
+        suffix: A text to append in the same colour.
     """
     style = STYLES.get(status, "warn")
     return plain(status + suffix, style)
 
 
 def _remarks(occurrences: Occurrences) -> Text:
-    """Say why a patch was skipped, whether it acts, and whether what it changes was reviewed.
+    """Return why a patch was skipped, and warnings about its effect and its review.
 
-    What is armed waits for its target, and a failure is a finding below.
+    A patch that is armed needs no remark, and a failure is among the findings.
     """
     due = [(process, patch) for process, patch in occurrences if process.is_due(patch)]
     reasons: dict[str, None] = {}
@@ -192,16 +192,15 @@ def _remarks(occurrences: Occurrences) -> Text:
     if any(patch.body and patch.body.edited for patch in applied):
         remark = Text("body edited on disk since it was loaded", style="warn")
         remarks.append(remark)
-    # A process that the patch is not due in may have called it, too.
-    effects = {patch.in_effect for _, patch in occurrences}
     hidden = dict.fromkeys(hidden_words(patch) for patch in applied if patch.hidden)
     remarks += [plain(words, "warn") for words in hidden]
+    # Processes for which the patch is not due may have called it as well.
+    effects = {patch.in_effect for _, patch in occurrences}
     is_without_effect = all(patch.is_unused for patch in applied)
     if applied and is_without_effect and "yes" not in effects:
         remark = Text("never called, see --unused", style="warn")
         remarks.append(remark)
-    differs = any(patch.unreviewed for _, patch in due)
-    if differs:
+    if any(patch.unreviewed for _, patch in due):
         remark = Text("differs from the review, see --patch", style="warn")
         remarks.append(remark)
     return Text("; ").join(remarks)

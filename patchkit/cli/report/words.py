@@ -1,4 +1,4 @@
-"""Write texts as pages show them: counts, ages, and nothing that a terminal would obey."""
+"""Formats texts for reports: counts, ages, and texts without control characters."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,10 +25,12 @@ def count(number: int, noun: str) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return how long ago something was: `25 s ago`, or in minutes, hours or days.
+    """Return an age such as `25 s ago` or `3 days ago`.
+
+    The unit is the longest of which there are at least two: 90 seconds are `90 s ago`.
 
     Args:
-        seconds: Its age; the unit is the longest of which there are two at least.
+        seconds: The age.
     """
     for unit, length in _UNITS:
         if seconds >= 2 * length:
@@ -51,32 +53,32 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text in which control characters are spelt out; lines stay lines.
+    r"""Return a text with escape sequences such as `\x1b` for control characters but newlines.
+
+    A terminal would obey control characters, and the text may come from a stranger.
 
     Args:
-        text: What a stranger may have written.
+        text: The text.
     """
     if text.isprintable():
         return text
     without_tabs = text.replace("\t", "    ")
-    return "".join(map(_spelt_out, without_tabs))
+    return "".join(map(_escaped, without_tabs))
 
 
-def _spelt_out(character: str) -> str:
+def _escaped(character: str) -> str:
+    """Return a character, or its escape sequence if it is a control character."""
     if character.isprintable() or character == "\n":
         return character
     return ascii(character)[1:-1]
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write a Markdown table.
+    """Return the lines of a Markdown table.
 
     Args:
         heads: The heads of the columns.
-        rows: The cells of each row, which may hold Markdown.
-
-    Returns:
-        The lines of the table.
+        rows: The cells of each row, which may contain Markdown.
     """
     lines = [_table_line(heads), _table_line(["---"] * len(heads))]
     for row in rows:
@@ -91,11 +93,11 @@ def _table_line(cells: Sequence[str]) -> str:
 
 
 def folded_patches(number: int, described: str) -> str:
-    """Return words for patches that come with patchkit, and are counted rather than listed.
+    """Return the line about patches that come with patchkit, and are counted and not listed.
 
     Args:
-        number: How many they are.
-        described: What is to be said of them.
+        number: Their number.
+        described: What they have in common, such as `never called`.
     """
     if number == 1:
         return f"1 patch that comes with patchkit: {described}; --all shows it"

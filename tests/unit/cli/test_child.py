@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER, child_environment
+from patchkit.cli.commands.run import child_environment
+from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
 
 
 @pytest.mark.parametrize(

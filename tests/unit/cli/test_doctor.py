@@ -10,8 +10,7 @@ from support.samples import pack_source, row_source
 
 from cli import doctored
 from patchkit.cli import main
-from patchkit.cli.commands.doctor import ways_in
-from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
+from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER, ways_in
 from patchkit.runtime.bootstrap.install import install
 
 if TYPE_CHECKING:
@@ -234,9 +233,7 @@ def test_the_plugin_counts_unless_it_is_left_out(
         Entry("patchkit", "patchkit.runtime.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr(
-        "patchkit.cli.commands.doctor.entry_points", lambda group: entries
-    )
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
 
 

@@ -60,9 +60,7 @@ def project(
 @pytest.fixture
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patchkit is installed as a plugin of vLLM."""
-    monkeypatch.setattr(
-        "patchkit.cli.commands.doctor._plugin_names", lambda: ["patchkit"]
-    )
+    monkeypatch.setattr("patchkit.cli.ways_in._plugin_names", lambda: ["patchkit"])
 
 
 @pytest.mark.usefixtures("project", "_plugin")

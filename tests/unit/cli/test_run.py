@@ -14,7 +14,7 @@ from support.packages import REPOSITORY
 from support.programs import program
 from support.samples import pack_source, row_source
 
-from patchkit.cli.commands.run import SITECUSTOMIZE_FOLDER
+from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,166 @@
+"""Checks for `doctor` which ways in are active: how patchkit gets into processes."""
+
+import os
+import site
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+import patchkit
+from patchkit.cli.report.here import HealthLine
+from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
+
+SITECUSTOMIZE_FOLDER = str(
+    Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
+)
+"""The folder whose `sitecustomize` arms a Python process."""
+_PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
+
+
+class NotCarried(NamedTuple):
+    """Packs that are not installed, so that the plugin and the bootstrap do not read them.
+
+    `patchkit run` passes them to its processes by an environment variable.
+
+    Args:
+        expected: The packs of the project's settings, or in its folder.
+        named: The packs that were named for this command alone.
+    """
+
+    expected: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """The mark of a way in that is active, but does not read these packs."""
+        if self.expected:
+            return "warn"
+        if self.named:
+            return "note"
+        return "ok"
+
+    def __str__(self) -> str:
+        names = ", ".join([*self.expected, *self.named])
+        if not names:
+            return ""
+        return f", but without {names}: not installed"
+
+
+_ALL_CARRIED = NotCarried()
+
+
+def ways_in(
+    environ: Mapping[str, str],
+    folders: Iterable[str] | None = None,
+    not_carried: NotCarried = _ALL_CARRIED,
+) -> Iterator[HealthLine]:
+    """Check which ways in are active: by which of them patchkit gets into processes.
+
+    Args:
+        environ: The variables of the process to check.
+        folders: The folders whose `.pth` files Python reads, or None for those of this Python.
+        not_carried: The packs that the plugin and the bootstrap do not read.
+
+    Yields:
+        A line for each way in, and a warning where PATCHKIT is set and has no effect.
+    """
+    if folders is None:
+        folders = _site_folders()
+    bootstrap = _find_bootstrap(folders)
+    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(
+        os.pathsep
+    )
+    switch = environ.get("PATCHKIT", "").strip()
+    if switch == "0":
+        yield _way_in(
+            "warn", "PATCHKIT=0", "patchkit does nothing, by whichever way it comes"
+        )
+    elif switch == "1" and bootstrap is None and not is_under_run:
+        yield _way_in(
+            "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
+        )
+    yield _plugin(environ.get("VLLM_PLUGINS"), not_carried)
+    if is_under_run:
+        yield _way_in("ok", "patchkit run", "active: this process was started by it")
+    else:
+        yield _way_in(
+            "note", "patchkit run", "not active: this process was not started by it"
+        )
+    yield _bootstrap(bootstrap, switch, not_carried)
+
+
+def _way_in(severity: str, subject: str, message: str) -> HealthLine:
+    """Return a line of the topic `ways in`."""
+    return HealthLine("ways in", severity, subject, message)
+
+
+def _find_bootstrap(folders: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first folder with a bootstrap of patchkit, and its state; None for no folder."""
+    for folder in folders:
+        state = look(Path(folder)).state
+        if state not in {ABSENT, FOREIGN}:
+            return folder, state
+    return None
+
+
+def _bootstrap(
+    folder_and_state: tuple[str, str] | None, switch: str, not_carried: NotCarried
+) -> HealthLine:
+    """Return the line on the bootstrap.
+
+    Args:
+        folder_and_state: Its folder and its state; None where there is none.
+        switch: The value of `PATCHKIT`.
+        not_carried: The packs that it does not read.
+    """
+    if folder_and_state is None:
+        return _way_in("note", "bootstrap", "not installed")
+    folder, state = folder_and_state
+    if state != INSTALLED:
+        message = f"{state}: 'patchkit bootstrap install' puts it right, in {folder}"
+        return _way_in("warn", "bootstrap", message)
+    if switch == "1":
+        message = f"active, in {folder}{not_carried}"
+        return _way_in(not_carried.mark, "bootstrap", message)
+    return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
+
+
+def _plugin(allowed: str | None, not_carried: NotCarried) -> HealthLine:
+    """Return the line on patchkit's plugin for vLLM.
+
+    Args:
+        allowed: The value of `VLLM_PLUGINS`, which names the plugins to load; None for all.
+        not_carried: The packs that the plugin does not read.
+    """
+    names = _plugin_names()
+    if not names:
+        return _way_in("note", "vLLM plugin", "not installed here")
+    if allowed is not None:
+        excluded = [name for name in names if name not in allowed.split(",")]
+        if excluded:
+            consequence = f"leaves out {', '.join(excluded)}: vLLM will not load it"
+            return _way_in(
+                "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
+            )
+    message = f"installed: active in every vLLM process{not_carried}"
+    return _way_in(not_carried.mark, "vLLM plugin", message)
+
+
+def _plugin_names() -> list[str]:
+    """Return the names under which patchkit is installed as a plugin of vLLM."""
+    names: set[str] = set()
+    for group in _PLUGIN_GROUPS:
+        for entry in entry_points(group=group):
+            if entry.value.startswith("patchkit."):
+                names.add(entry.name)
+    return sorted(names)
+
+
+def _site_folders() -> list[str]:
+    """Return the folders whose `.pth` files this Python reads."""
+    folders = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    return [folder for folder in folders if folder in sys.path]
