@@ -376,7 +376,8 @@ def _module_of(owner: Any) -> str:
 def origin_of(value: Any) -> Any:
     """Return the `__module__` of a function or class; None for an object without one of its own.
 
-    For an instance that is None: the `__module__` of its class is not where it was made.
+    Args:
+        value: Any object. For an instance, the `__module__` of its class is not where it was made.
     """
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return value.__module__

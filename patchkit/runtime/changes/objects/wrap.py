@@ -12,13 +12,8 @@ A wrapper is of the same kind as its target: that of a coroutine function is one
 import copy
 import dataclasses
 import functools
+import inspect
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from inspect import (
-    CO_ASYNC_GENERATOR,
-    CO_COROUTINE,
-    CO_GENERATOR,
-    CO_ITERABLE_COROUTINE,
-)
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -106,6 +101,9 @@ def wrapped_at(
         by: The body's function.
         context: What the change is prepared with.
         label: The start of an error's message.
+
+    Returns:
+        The layers, which are not put on yet.
 
     Raises:
         TargetError: A value cannot be wrapped.
@@ -334,15 +332,15 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     code = getattr(function, "__code__", None)
     flags = getattr(code, "co_flags", 0)
     shaped = plain
-    if flags & CO_COROUTINE:
+    if flags & inspect.CO_COROUTINE:
         shaped = _coroutine(plain)
-    elif flags & CO_GENERATOR:
+    elif flags & inspect.CO_GENERATOR:
         shaped = _generator(plain)
-    elif flags & CO_ASYNC_GENERATOR:
+    elif flags & inspect.CO_ASYNC_GENERATOR:
         shaped = _async_generator(plain)
     # The code gets replaced in any case: each wrapper has code of its own, so that its calls can be
     # counted. The flag is that of `types.coroutine`, which makes a generator awaitable.
-    own_flags = shaped.__code__.co_flags | (flags & CO_ITERABLE_COROUTINE)
+    own_flags = shaped.__code__.co_flags | (flags & inspect.CO_ITERABLE_COROUTINE)
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     wrapper: Any = functools.update_wrapper(shaped, function)
     if hasattr(function, "cache_info"):
