@@ -33,12 +33,11 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if role is None:
         return wrapped(*args, **kwargs)
     ActorCarrier(role).put_before(cls)
-    callers_env = kwargs.get("runtime_env") or {}
-    callers_variables = callers_env.get("env_vars") or {}
+    given = kwargs.get("runtime_env") or {}  # by the caller, as its `env_vars` are
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
-    identity = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
-    env_vars = {**settings, **callers_variables, **identity}
-    runtime_env = RuntimeEnv(**{**callers_env, "env_vars": env_vars})
+    asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
+    runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
 
 
