@@ -27,6 +27,7 @@ def is_installed() -> bool | str:
     name = backend_name()
     if name in sys.modules:
         return True
+    # Only the top package is searched: to find a submodule, Python would import that.
     top = name.partition(".")[0]
     for finder in (*sys.meta_path, PathFinder):
         find_spec = getattr(finder, "find_spec", None)

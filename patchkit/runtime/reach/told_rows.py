@@ -57,6 +57,7 @@ def _facts(row: Row) -> list[Any]:
         for change in row.patch.changes
     ]
     fields = {name: getattr(row.patch, name) for name in _DECIDING}
+    # Each stand-in has a body, as it is to fail: a patch without one would be made from the pack.
     return [row.pack, row.roles, changes, {**fields, "body": row.patch.body or "patch"}]
 
 
@@ -87,6 +88,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
 def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
     """Make a row with the modules of another; each change fails, as the body cannot be imported."""
     failing: list[Change] = []
+    # The names in the body ("") do not matter: it is never loaded.
     for moment, module, requires in changes:
         if moment == SERVING:
             failing.append(Provide(module, requires=requires))
