@@ -101,7 +101,7 @@ def _replaced(location: Location, sites: Sites) -> Any:
     if site is None or not site.layers:
         return location.value
     value = site.original
-    for layer in site.layers:
+    for layer in site.layers:  # the innermost first: the last replacement counts
         if layer.base:
             value = layer.value
     return value
@@ -116,7 +116,7 @@ def _body_object(context: Context, name: str) -> Any:
     """
     bound = context.object_named(name)
     outer, _, last = name.rpartition(".")
-    if not outer:
+    if not outer:  # a name of the module, where nothing is bound
         return bound
     owner = context.object_named(outer)
     if not isinstance(owner, type):
@@ -338,6 +338,7 @@ def _decorated(old: Any, new: FunctionType) -> Any:
     """
     if isinstance(old, CACHED):
         return functools.lru_cache(**old.cache_parameters())(new)
+    # What `@contextmanager` makes of a function is a function of contextlib.
     if isinstance(old, FunctionType) and old.__globals__ is vars(contextlib):
         if isgeneratorfunction(new):
             return contextlib.contextmanager(new)
