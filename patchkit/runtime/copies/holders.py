@@ -116,6 +116,7 @@ def _function_named(function: FunctionType) -> _NamedParts:
     """Yield a function's defaults and closure variables, and the parts of these, with names."""
     code = function.__code__
     defaults = function.__defaults__ or ()
+    # The last positional parameters have the defaults.
     positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     for name, value in zip(positional, defaults, strict=False):
         yield f" (default of {name})", value
