@@ -107,7 +107,7 @@ class Lookout:
         self.unpatched.watch(module)
 
     def note_role(self) -> None:
-        """Start the thread once a role is entered, if upstream has been imported."""
+        """Begin what needs a role: the thread and observation, if upstream has been imported."""
         packages = {name.partition(".")[0] for name in self._schedule.targets}
         if not packages.isdisjoint(sys.modules):
             self.begin()

@@ -173,7 +173,7 @@ class Maker(Record, eq=False):
             group.loads = False
 
     def _import(self, group: ChangeGroup) -> ModuleType:
-        """Import the body, or reload it if the module that it changes has executed again."""
+        """Import the body; if its target's module has executed again, reload it (but no pack)."""
         name = group.patch.body
         present = sys.modules.get(name)
         if (

@@ -273,7 +273,7 @@ class Turns:
                 self._awaited.pop(me, None)  # a finalizer may have popped it
 
     def _first_busy(self, targets: Sequence[Exclusive]) -> Exclusive | None:
-        """Find the first target at which a thread that does not wait for this one has its turn."""
+        """Find the first target of another thread's turn, unless that thread waits for this one."""
         for target in targets:
             if target.thread and not self.is_waiting(target.thread):
                 return target

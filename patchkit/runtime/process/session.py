@@ -156,6 +156,7 @@ class Session:
         return site.patches
 
     def _look_at_patches(self) -> None:
+        """Fail what is overwritten or does not work, and apply what was missed."""
         self._inspection.inspect()
         self._applier.apply_missed()
         self._inspection.verify()
