@@ -192,7 +192,8 @@ class RowDrift:
     def _spans_here(self, target: Target) -> list[Span] | None:
         """Return the reviewed spans with the source that the target has here.
 
-        None if it is not here, cannot be read, or was never reviewed for this patch.
+        None if it is not here, cannot be read, or was never reviewed for this patch; [] if it has
+        another source than was reviewed.
         """
         spans = self._spans_by_wording(target)
         if spans:

@@ -87,6 +87,7 @@ def look(folder: Path) -> Bootstrap:
         folder: A site-packages folder.
     """
     contents = {name: _read(folder / name) for name in _NAMES}
+    # Each file is compared with what `install` would write for the location that is recorded.
     location = _recorded(contents[f"{_MODULE}.py"] or b"")
     files = {}
     for name, text in _texts(location).items():

@@ -83,11 +83,13 @@ class _Search:
 
     def __init__(self, goal: Any, *, is_lenient: bool = False) -> None:
         self._goals = [goal]
+        # (A partial is more than its function: it has arguments.)
         if not isinstance(goal, functools.partial):
             self._goals += inside(goal)[:1]  # the function of a method or property
         self._is_lenient = is_lenient
         self._is_found = False
         self._names: set[str] = set()
+        # Each with the globals that functions in it must have, see `_look_up_in`.
         self._namespaces: list[tuple[Mapping[str, Any], object]] = []
         self._visited: dict[int, Any] = {}
         self._pending: list[Any] = []

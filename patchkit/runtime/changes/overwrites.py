@@ -188,7 +188,7 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     """
     owner, step, value = stop
     steps = Target.parse(route.target).steps
-    if step in steps:  # not for a module's step, before which none of the target's lies
+    if step in steps:  # the step from `sys.modules` to the module is none of these
         steps = steps[steps.index(step) + 1 :]
     # Walk on from the former value and from the foreign one, side by side.
     reached = now

@@ -221,6 +221,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield statement
         children = ast.iter_child_nodes(statement)
         for child in children:
+            # The statements inside of it are among `_statements` themselves.
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
                 yield from _walk(child)
 
@@ -231,6 +232,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
+        # A `for x in y if z`, whose `x` is bound in the comprehension only.
         if isinstance(node, ast.comprehension):
             pending.append(node.iter)
             pending += node.ifs

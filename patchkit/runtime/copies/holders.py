@@ -88,6 +88,7 @@ def _kind_of(type_: type) -> HolderKind | None:
     slots = _slots_of(type_)
     if slots:
         return _slotted(slots)
+    # Since Python 3.11, the dict of most objects shows in a flag only.
     has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
     return INSTANCE if has_dict else None
 

@@ -76,7 +76,7 @@ class StaleValues:
         self.ids = frozenset((*self.values, *self.inner))
 
     def may_be_copy(self, site: Site) -> bool:
-        """Whether the original of a patched site may be a copy from another site.
+        """Whether the original of a patched site may be a copy from another site, which has it too.
 
         Args:
             site: Any site.

@@ -171,9 +171,8 @@ class _StandIn:
     ) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.executed_by: int | None = (
-            None  # the id of the thread that has called the method
-        )
+        # The id of the thread that has called the method.
+        self.executed_by: int | None = None
 
     def __eq__(self, other: object) -> bool:
         # Loaders are compared by their attributes, and equal loaders are to stay equal.

@@ -154,7 +154,7 @@ def _values(location: Location, sites: Sites) -> list[Any]:
 
 def _is_edited(function: FunctionType, sites: Sites) -> bool:
     """Whether an Edit has replaced the code of a function."""
-    if not sites.has_noted("CodeSites"):
+    if not sites.has_noted("CodeSites"):  # no Edit was applied in this process
         return False
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
 

@@ -161,7 +161,7 @@ class Probe:
                 self._monitor.watch(callee.function, target, listener, copies=copies)
             else:
                 self._wrap(probed, callee, module, sites)
-        # By identity, as equal code may be another function's.
+        # For `_traced`; compared by identity, as equal code may be another function's.
         known = set(map(id, probed.codes))
         probed.codes += [code for code in callee.codes if id(code) not in known]
         probed.callee = callee

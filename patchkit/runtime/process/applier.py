@@ -312,7 +312,7 @@ class CopiesPass(Record, eq=False):
 
         keepers = self._keepers()
         made = [site for group in groups for _, site in group.made.sites]
-        changed = (*made, *self.sites.take_moved())
+        changed = (*made, *self.sites.take_moved())  # those have a new original
         search = scope() if changed else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
         outcome = repoint(changed, search, keepers)

@@ -259,7 +259,7 @@ def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
 
 
 def _needs_own_wave(change: Change, earlier: Change) -> bool:
-    """Whether a target lies in what the other change puts there, or one replaces what one edits."""
+    """Whether one's target lies in what the other puts there, or replaces what the other edits."""
     kinds = {change.kind, earlier.kind}
     if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True

@@ -310,8 +310,8 @@ class Executions:
         self.is_whole = finder.is_whole
         # `next` needs no lock.
         self._numbers = itertools.count(1)
-        self._last: dict[str, int] = {}
-        self._postponed: dict[str, list[ChangeGroup]] = {}
+        self._last: dict[str, int] = {}  # by module
+        self._postponed: dict[str, list[ChangeGroup]] = {}  # by the awaited module
 
     def note(self, module: str) -> None:
         """Note that a module begins to execute.

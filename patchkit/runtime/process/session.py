@@ -174,7 +174,7 @@ class Session:
             self._undoing.prepare_execution(name)
         due = self._schedule.due(name, BEFORE)
         if due:
-            self._applier.apply(due, {}, lambda: NO_MODULES)
+            self._applier.apply(due, {}, lambda: NO_MODULES)  # nothing has copies yet
 
     def imported(self, name: str, module: ModuleType) -> None:
         """Apply what is due now that a module has executed, and call patchkit's own hooks for it.

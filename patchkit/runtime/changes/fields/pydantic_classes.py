@@ -152,6 +152,7 @@ def collect_decorators(cls: Any, original: Any) -> None:
     _enter(tables, cls, _own_decorators(cls, original, tables))
     for name, value in tuple(vars(cls).items()):
         if is_decorated(value):
+            # pydantic finds decorated objects only as members of a class.
             stand_in = type("StandIn", (), {name: value})
             _enter(tables, cls, _tables(DecoratorInfos.build(stand_in)))
     setattr(cls, DECORATORS, type(original)(**tables))

@@ -213,6 +213,7 @@ class Rebuilt:
         """
         records = self._records
         classes = dependents(changed)
+        # And those that depended on them with the changes, and do so no more.
         classes += [
             cls
             for cls in records

@@ -108,7 +108,7 @@ def _replaced(location: Location, sites: Sites) -> Any:
 
 
 def _body_object(context: Context, name: str) -> Any:
-    """Return the body's object of a name: as it is stored, so a static method is one.
+    """Return the body's object of a name as it is stored: a static method of a class stays one.
 
     Args:
         context: What the change is prepared with.
@@ -287,6 +287,7 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
         return decorate(old, method)
     from patchkit.runtime.changes.objects.creation import as_in_body  # noqa: PLC0415 - of classes only
 
+    # In place of C code, or of nothing: as if it were written in the body of the class.
     return as_in_body(name, decorate(old, method))
 
 
