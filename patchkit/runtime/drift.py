@@ -153,10 +153,11 @@ class RowDrift:
         Returns:
             The result, `unknown` if the target cannot be read.
         """
+        # The very text was reviewed: then nothing has to be parsed, which takes most of the time.
         if self._spans_by_wording(target):
             return Verdict("reviewed")
         try:
-            return self._compared(target, self._installed.facts(target))
+            return self._compared(target, self._installed.facts(target))  # parses
         except UpstreamError as error:
             return Verdict("unknown", f"{target} {_UNKNOWN}: {error}")
 
@@ -173,7 +174,7 @@ class RowDrift:
         spans_by_target = [self._spans_here(target) for target in targets]
         reviewed: list[Span] = []
         for spans in spans_by_target:
-            if spans is None:
+            if spans is None:  # nothing is known of this target: it does not count
                 continue
             of_project = [span for span in spans if span.project == project]
             if len(of_project) != 1:  # in several runs of releases, or in none
@@ -191,7 +192,8 @@ class RowDrift:
     def _spans_here(self, target: Target) -> list[Span] | None:
         """Return the reviewed spans with the source that the target has here.
 
-        None if it is not here, cannot be read, or was never reviewed for this patch.
+        None if it is not here, cannot be read, or was never reviewed for this patch; [] if it has
+        another source than was reviewed.
         """
         spans = self._spans_by_wording(target)
         if spans:
@@ -214,7 +216,7 @@ class RowDrift:
         from patchkit.core.text.wording import wording_of  # noqa: PLC0415 - most have no lock
 
         written = wording_of(self._installed.read, target.module, target.qualname)
-        if not written:
+        if not written:  # only a parser would find the target
             return []
         return [span for span in spans if written.mark in span.wordings]
 
@@ -236,7 +238,7 @@ class RowDrift:
             )
         if facts.fingerprint in {span.fingerprint for span in spans}:
             return Verdict("reviewed")
-        last = spans[-1]
+        last = spans[-1]  # they are sorted by release
         releases = last.first
         if last.last != last.first:
             releases = f"{last.first} - {last.last}"
@@ -276,7 +278,7 @@ class InstalledSource:
             content = _content(f"{base}/__init__.py")
             if content is not None:
                 return content, True
-            if not parts:
+            if not parts:  # `base` is the folder of the top-level package itself
                 continue
             content = _content(f"{base}.py")
             if content is not None:
@@ -339,8 +341,8 @@ def _content(file: str) -> bytes | None:
 def _folders_of(package: str, path: list[str] | None) -> tuple[str, ...]:
     """Return the folders of a top-level package, () if it is not found or is no package.
 
-    If it is imported already, and `sys.path` is searched (`path` is None), the module in
-    `sys.modules` says so: a search now might find another copy.
+    If it is imported already, and `sys.path` is searched (`path` is None), the folders are those of
+    the module in `sys.modules`: a search now might find another copy.
     """
     if path is None:
         loaded = sys.modules.get(package)

@@ -7,7 +7,10 @@ from types import TracebackType
 
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
 _PACKS = ("platform", "worker", "data_llm")
+"""The folders of patchkit's own packs: the frames of their bodies stay, as those of any body."""
+
 _IMPORTLIB = ("<frozen importlib.", "<patchkit, among importlib.")
+"""How the file names of importlib begin, and of patchkit's loaders, which are named like these."""
 _MOST_LINES = 60
 """How many lines of a traceback the journal has: the last ones, which say what happened."""
 
@@ -96,4 +99,5 @@ def _is_own(file: str) -> bool:
     if file.startswith(_IMPORTLIB):
         return True
     folder, _, path = file.partition(_FOLDER + os.sep)
+    # Below patchkit's folder nothing precedes it, and `path` is such as `runtime/drift.py`.
     return not folder and path.partition(os.sep)[0] not in ("", *_PACKS)

@@ -87,6 +87,7 @@ def look(folder: Path) -> Bootstrap:
         folder: A site-packages folder.
     """
     contents = {name: _read(folder / name) for name in _NAMES}
+    # Each file is compared with what `install` would write for the location that is recorded.
     location = _recorded(contents[f"{_MODULE}.py"] or b"")
     files = {}
     for name, text in _texts(location).items():
@@ -115,6 +116,7 @@ def install(folder: Path, location: str | None = None) -> bool:
     try:
         _write_all(texts)
     except OSError as error:
+        # The folder with the `sitecustomize` that arms without a bootstrap.
         run = Path(__file__).absolute().parent / "run"
         raise BootstrapError(
             f"{folder}: cannot be written ({error.strerror}), so nothing was; without a bootstrap, "
@@ -153,7 +155,7 @@ def remove(folder: Path) -> bool:
 
 
 def site_folder() -> Path:
-    """Return the folder of this Python's packages.
+    """Return the folder of this Python's packages, where the bootstrap is installed.
 
     Raises:
         BootstrapError: Python reads no `.pth` files there.
@@ -170,6 +172,7 @@ def site_folder() -> Path:
 
 def own_location() -> str:
     """Return the folder, or the zip file, from which this process imports patchkit."""
+    # This file is `patchkit/runtime/bootstrap/install.py` in it.
     return str(Path(__file__).absolute().parents[3])
 
 
@@ -181,6 +184,7 @@ def location_found_alone() -> str | None:
     Returns:
         The folder or zip file that patchkit lies in; None if it is not found.
     """
+    # Without patchkit's variables, so that a bootstrap arms nothing there.
     environ = {
         key: text for key, text in os.environ.items() if not key.startswith("PATCHKIT")
     }
@@ -189,12 +193,13 @@ def location_found_alone() -> str | None:
         done = subprocess.run(  # noqa: S603 - this very Python
             command, env=environ, capture_output=True, text=True, timeout=60, check=True
         )
+        # The last line: other `.pth` files may print something before.
         origin = ast.literal_eval(done.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, IndexError, SyntaxError, ValueError):
         return None
     if not origin:
         return None
-    return str(Path(origin).parents[1])
+    return str(Path(origin).parents[1])  # the origin is `patchkit/auto.py` in it
 
 
 # -- the files' content ------------------------------------------------------------------------
@@ -206,6 +211,7 @@ def _texts(location: str | None) -> dict[str, str]:
         pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b""
     ).decode()
     record = f'LOCATION: "str | None" = {location!a}'
+    # A function returns it, as `re` would read the backslashes of a plain replacement.
     module = _RECORD.sub(lambda _: record, template, count=1)
     head = f"# {MARK}\n"
     return {
@@ -276,7 +282,7 @@ def _refuse_foreign(bootstrap: Bootstrap) -> None:
 
 def _write_all(texts: Mapping[Path, str]) -> None:
     """Write drafts of all files, then rename them; so if one cannot be written, none is."""
-    # Python ignores files with such names.
+    # Python ignores files with such names: `site` reads `.pth` and `.start` only.
     drafts = {
         file: file.with_name(f".{file.stem}-{secrets.token_hex(4)}.tmp")
         for file in texts

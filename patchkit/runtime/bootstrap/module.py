@@ -56,6 +56,7 @@ class _Waiting:
         Returns:
             The module's spec; None before `sys.path` is complete, or if no finder finds the module.
         """
+        # If it is not in the list any more, another thread has armed the process just now.
         if not _path_is_complete() or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
@@ -82,13 +83,14 @@ def _arm() -> None:
         import patchkit.auto  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name != "patchkit" or LOCATION is None:
-            raise
+            raise  # one of patchkit's imports fails, or nobody knows where patchkit lies
         sys.path.append(LOCATION)  # last, so that it hides nothing
         import patchkit.auto  # noqa: F401, PLC0415
 
 
 def _say(error: BaseException) -> None:
     """Write one line to stderr that says why the process is not patched."""
+    # `split` and `join` turn the line breaks of a message into blanks.
     text = " ".join(f"patchkit: this process is not patched: {_reason(error)}".split())
     try:
         sys.stderr.write(text + "\n")

@@ -83,11 +83,13 @@ class _Search:
 
     def __init__(self, goal: Any, *, is_lenient: bool = False) -> None:
         self._goals = [goal]
+        # (A partial is more than its function: it has arguments.)
         if not isinstance(goal, functools.partial):
             self._goals += inside(goal)[:1]  # the function of a method or property
         self._is_lenient = is_lenient
         self._is_found = False
         self._names: set[str] = set()
+        # Each with the globals that functions in it must have, see `_look_up_in`.
         self._namespaces: list[tuple[Mapping[str, Any], object]] = []
         self._visited: dict[int, Any] = {}
         self._pending: list[Any] = []
@@ -100,8 +102,10 @@ class _Search:
             owner: The class or object whose attributes its code can use (`self.original`).
         """
         self._is_found = self._is_goal(value)
+        # So that code with the name of a module leads to the module.
         self._look_up_in(sys.modules)
         for ancestor in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
+            # With this home, only a lenient search follows functions there, see `_parts`.
             self._look_up_in(namespace(ancestor), home=self)
         # Only now: the owner's own `__init__` or the like is not called by the value.
         self._names.update(_UNNAMED)
@@ -169,7 +173,8 @@ class _Search:
             return ()  # it looks at functions, and calls none
         if kind is FunctionType:
             self._look_up_in(current.__globals__, home=current.__globals__)
-            # Its attributes are used only by code that loads the function itself.
+            # Its attributes are used only by code that loads the function itself. (Of the start,
+            # which was not followed to, no code is known that does.)
             if id(current) in self._visited:
                 self._look_up_in(values)
             package = current.__globals__.get("__package__")  # for relative imports
@@ -198,12 +203,13 @@ def _variables(function: FunctionType) -> list[Any]:
     code = function.__code__
     defaults = function.__defaults__ or ()
     first = code.co_argcount - len(defaults)
-    # Each variable, with its value.
+    # Each variable, with its value; for a closure variable, with the cell that has it.
     variables = [
         *zip(code.co_freevars, function.__closure__ or (), strict=True),
         *zip(code.co_varnames[first:], defaults, strict=False),
         *(function.__kwdefaults__ or {}).items(),
     ]
+    # Reading bytecode takes long. Plain values lead nowhere, so with nothing else it is not read.
     loaded: Iterable[str] = ()
     if any(type(value) not in _PLAIN for _, value in variables):
         loaded = _loaded(code, _VARIABLES)
@@ -268,7 +274,7 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     if isinstance(function, MethodType):
         arguments = (function.__self__, *arguments)
         callee = function.__func__
-    if type(callee) is not FunctionType:
+    if type(callee) is not FunctionType:  # without bytecode, all arguments may be used
         return [function, *arguments]
     code = callee.__code__
     loaded = _loaded(code, _VARIABLES)

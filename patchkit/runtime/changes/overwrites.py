@@ -188,7 +188,7 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     """
     owner, step, value = stop
     steps = Target.parse(route.target).steps
-    if step in steps:
+    if step in steps:  # the step from `sys.modules` to the module is none of these
         steps = steps[steps.index(step) + 1 :]
     # Walk on from the former value and from the foreign one, side by side.
     reached = now
@@ -212,7 +212,8 @@ def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
     if now is MISSING or is_half_imported(now):
         return None  # the import that is to come, or to end, applies the patches
     origin = getattr(now, "__file__", None)
-    if origin and origin == getattr(stop[2], "__file__", None):
+    _, _, former = stop
+    if origin and origin == getattr(former, "__file__", None):
         # Somebody has executed the file once more: the next check applies the patches to that.
         return None
     by = f"another module under its name ({origin or 'made by hand'})"
@@ -240,7 +241,7 @@ def _stranger_in(
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
-    # Code that wraps this way calls a copy of the function, which has the former code.
+    # Code that is put in to wrap a function calls a copy of it, which has the former code.
     former = FunctionType(code, {}, closure=function.__closure__)
     return _compared(function, by, former, None)._replace(value=now)
 

@@ -67,7 +67,7 @@ def _is_cached_or_compiled(value: Any) -> bool:
     """
     for _ in range(_DEEPEST):
         if type(value) is CACHED:
-            if value.cache_info().currsize:
+            if value.cache_info().currsize:  # results that it returns without a call
                 return True
         elif not isinstance(value, FunctionType):
             # An object: wrapt's do run the function inside.

@@ -178,6 +178,7 @@ class Site(Record, frozen=False, eq=False):
             TargetError: The attribute does not keep the value that is stored.
         """
         with self.guard:
+            # (Two sites may be copies of each other: an update ends where it has begun.)
             if original is self.original or self._is_being_updated:
                 return []
             former = self.original
@@ -289,7 +290,7 @@ class Site(Record, frozen=False, eq=False):
             return
         value = self.current
         if read(self.owner, self.name) is value and self._is_on_owner():
-            return
+            return  # it is stored already
         write(self.owner, self.name, value)
         if read(self.owner, self.name) is not value:
             self._reject(layers, current, is_made)
@@ -345,7 +346,7 @@ class Site(Record, frozen=False, eq=False):
 
 
 def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
-    """Sort key of layers: those that replace the original come first, and then rank decides."""
+    """Sort key of layers, the innermost first: those that replace the original, then by rank."""
     return not layer.base, layer.rank
 
 

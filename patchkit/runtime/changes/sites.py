@@ -76,6 +76,7 @@ class Sites(Record, frozen=False, eq=False):
             module: The name of the module.
         """
         for site in self:
+            # Of an attribute of a class, the class has the name of the module.
             homes = (site.home, namespace(site.owner).get("__module__"))
             if module in homes and not site.layers:
                 key = site_key(site.owner, site.name)

@@ -62,7 +62,7 @@ class Bindings:
         self._names: dict[str, set[Value]] = {}
         self.stars: list[NameSource] = []
         nodes = list(_own_nodes(scope))
-        assigned: dict[ast.AST, ast.AST] = {}
+        assigned: dict[ast.AST, ast.AST] = {}  # the value by the node of its target
         for node in nodes:
             assigned.update(_assigned(node))
         for node in nodes:
@@ -74,6 +74,7 @@ class Bindings:
                 self._bind(_dotted(node), value)
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
                 self._bind(node.name, Constant())
+            # A class, or what a decorator, an `except … as` or a `match` binds: it is not shown.
             elif isinstance(node, _NAMED) and node.name is not None:
                 self._bind(node.name, None)
         if isinstance(scope, ast.Module):
@@ -122,10 +123,10 @@ class Bindings:
         """Add the names that an import binds."""
         for alias in node.names:
             top, *submodules = alias.name.split(".")
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.ImportFrom):  # `from a import b`: the `b` of `a`
                 module = node.module or ""
                 source = NameSource((alias.name,), module, node.level)
-            elif alias.asname:
+            elif alias.asname:  # `import a.b as c` binds `c` to the `b` of `a`
                 source = NameSource(tuple(submodules), top)
             else:
                 source = NameSource((), top)  # `import a.b` binds `a`
@@ -220,6 +221,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield statement
         children = ast.iter_child_nodes(statement)
         for child in children:
+            # The statements inside of it are among `_statements` themselves.
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
                 yield from _walk(child)
 
@@ -230,6 +232,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
+        # A `for x in y if z`, whose `x` is bound in the comprehension only.
         if isinstance(node, ast.comprehension):
             pending.append(node.iter)
             pending += node.ifs

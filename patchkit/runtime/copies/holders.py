@@ -88,6 +88,7 @@ def _kind_of(type_: type) -> HolderKind | None:
     slots = _slots_of(type_)
     if slots:
         return _slotted(slots)
+    # Since Python 3.11, the dict of most objects shows in a flag only.
     has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
     return INSTANCE if has_dict else None
 
@@ -116,6 +117,7 @@ def _function_named(function: FunctionType) -> _NamedParts:
     """Yield a function's defaults and closure variables, and the parts of these, with names."""
     code = function.__code__
     defaults = function.__defaults__ or ()
+    # The last positional parameters have the defaults.
     positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     for name, value in zip(positional, defaults, strict=False):
         yield f" (default of {name})", value

@@ -42,7 +42,7 @@ def _source_of(values: dict[str, Any]) -> str | bytes | None:
     path = Path(file)
     if not file.endswith(".py") or not path.exists():
         source: str = spec.loader.get_source(spec.name)  # in a zip file
-        return source.removeprefix("\ufeff")
+        return source.removeprefix("\ufeff")  # a byte order mark
     if not _is_as_imported(path, spec):
         return None
     return path.read_bytes()
@@ -70,13 +70,13 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
     cached = Path(str(cached_name))
     if not cached.is_file():
         return True
-    if type(spec.loader) is not SourceFileLoader:
+    if type(spec.loader) is not SourceFileLoader:  # another one may keep no such `.pyc`
         return True
     with cached.open("rb") as opened:
         magic = opened.read(4)
         flags = opened.read(4)
         time_and_size = opened.read(8)
-    if sys.dont_write_bytecode:
+    if sys.dont_write_bytecode:  # then the import has not updated the `.pyc`
         return True
     if magic != MAGIC_NUMBER:
         return False

@@ -153,8 +153,8 @@ class Origins:
         if site is not None and is_known and site.layers:
             yield site
             return
-        # The code of the attribute may lead on to patched ones. If it does not: a site without
-        # patches by now, or the site that the attribute is repointed with.
+        # The code of the attribute may lead on to patched ones. If it leads to none, the end is the
+        # attribute's own site, which has no patches by now, or the site it is repointed with.
         leader = site if is_known else self._sites.leader(*origin)
         ends = self._ends(origin, value, path)
         further = [end for end in ends if isinstance(end, Site)]
@@ -186,6 +186,7 @@ class Origins:
         if source.module is not None:
             imported = _imported(source, module)
             return _attributes([imported], source.names)
+        # `first` is a name in this code, `names` are the attributes after it: `a`, `.b.c`.
         first, *names = source.names or ("",)
         if names:
             objects = self._objects(owner, module, first)
@@ -203,13 +204,14 @@ class Origins:
             values = namespace(scope)
             if name in values:
                 current.append(values[name])
-        objects = current[:1]
+        objects = current[:1]  # the class's own value hides that of its module
         bound = self._bound(module, name)
         if len(bound) == 1 and objects:
             return objects
         for source in _sources(bound):
             if source.module is not None:
                 imported = _imported(source, module)
+                # With the attribute "" at the end, the owner is the object that the names lead to.
                 ends = _attributes([imported], (*source.names, ""))
                 objects += [end.owner for end in ends]
         return objects
@@ -272,6 +274,7 @@ def _imported(source: NameSource, module: ModuleType) -> Any:
     parts = str(package).split(".")
     outer: list[str] = []
     if source.level:
+        # One dot means the package itself, each further one the package around it.
         outer = parts[: len(parts) + 1 - source.level]
     named_parts = filter(None, (*outer, source.module))
     return sys.modules.get(".".join(named_parts))
@@ -286,7 +289,8 @@ def _attributes(owners: Iterable[Any], names: Sequence[str]) -> list[_Attribute]
 def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
     """Return the attribute that a dotted name leads to; None if it leads to no module or class.
 
-    An inherited attribute is that of the base.
+    An inherited attribute is that of the base. Without a name, the attribute "" of the owner stands
+    for the owner itself.
     """
     *path, last = names or ("",)
     for name in path:

@@ -193,6 +193,7 @@ class _Pass:
         claims = self.stale.claims(value)
         if isinstance(name, Item):
             return
+        # No site that has had the value has a newer one, which the copies could get.
         if all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)

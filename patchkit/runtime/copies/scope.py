@@ -67,6 +67,7 @@ def modules_since(name: str) -> SearchScope:
         The scope; the module that was loaded last comes first.
     """
     loaded = list(sys.modules)
+    # A module that has removed itself may have been loaded at any time: then all count.
     since = loaded.index(name) if name in loaded else 0
     return SearchScope(loaded[since:][::-1], late=False)
 

@@ -106,7 +106,7 @@ class CopySearch:
         """
         ids = self._stale.ids | _related_ids(self._stale.sites, late=self._late)
         loaded = sys.modules
-        read = object.__getattribute__
+        read = object.__getattribute__  # it loads no lazy module
         packages = self._packages
         prefixes = self._prefixes
         for name in modules:

@@ -76,7 +76,7 @@ class StaleValues:
         self.ids = frozenset((*self.values, *self.inner))
 
     def may_be_copy(self, site: Site) -> bool:
-        """Whether the original of a patched site may be a copy from another site.
+        """Whether the original of a patched site may be a copy from another site, which has it too.
 
         Args:
             site: Any site.
@@ -290,9 +290,11 @@ def _referred_to_elsewhere(
     for site in keepers.sites:
         references.update(map(id, (*site.wrappers, *site.replacements)))
     bodies = [namespace(sys.modules.get(name)) for name in keepers.bodies]
+    # Each namespace once: a module may be there under several names.
     for namespace_of_body in {id(body): body for body in bodies}.values():
         references.update(map(id, tuple(namespace_of_body.values())))
-    # The loop variable and the argument refer to the value, too. (So does the list, which is -1.)
+    # The loop variable and the argument refer to the value, too. They are counted with an object
+    # that nothing else refers to but its list, hence the -1; `references` has the list `patched`.
     (by_this_loop,) = (sys.getrefcount(value) - 1 for value in [object()])
     for value, site in patched:
         if sys.getrefcount(value) > by_this_loop + references[id(value)]:

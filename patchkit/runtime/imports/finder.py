@@ -62,6 +62,7 @@ class Finder:
         self._provide = provide
         self._on_risk = on_risk
         self._packages: set[str] = set()  # the top-level packages of watched modules
+        # What patchkit itself does once one of these modules has been imported.
         self._notifier.own[_UTIL] = _hook
         self._notifier.own[CLAW] = leave_unchecked
         # The searches that go on now: a thread, and the name that it searches for.
@@ -86,7 +87,8 @@ class Finder:
             self._come_first()
         else:
             sys.meta_path.insert(0, self)
-        # If `importlib.util` is not imported yet, its import is watched: it takes up to 4 ms.
+        # If `importlib.util` is not imported yet, `_hook` waits for its import. To import it here
+        # would take up to 4 ms.
         util = sys.modules.get(_UTIL)
         if util is not None:
             _hook(util)
@@ -145,7 +147,7 @@ class Finder:
     ) -> ModuleSpec | None:
         """Ask the finders after this one in `sys.meta_path`; all if it was removed from there."""
         finders: list[object] = list(sys.meta_path)
-        start = 0
+        start = 0  # if this finder is not among them
         for index, finder in enumerate(finders):
             if finder is self:
                 start = index + 1
@@ -207,12 +209,13 @@ class Finder:
             also if it is this thread that reports it now.
         """
         if id(module) in self._notifier.executing:
-            return True
+            return True  # its loader will report it
         spec = spec_of(module)
         if not is_initializing(spec):
             return False
         thread = reporting_thread(spec)
         if thread is None:
+            # Its loader does not report: it was found before this finder came.
             return when_initialized(spec, self._notifier.completed, name)
         if thread == get_ident():
             return False
@@ -322,12 +325,15 @@ def let_pass(names: Iterable[str]) -> None:
     bootstrap: Any = _bootstrap
     for name in names:
         if name in bootstrap._module_locks and name not in sys.modules:  # noqa: SLF001
-            # It waits for the module's lock, but not if that would be a deadlock.
+            # importlib's function waits for the module's lock, but not if that were a deadlock.
             bootstrap._lock_unlock_module(name)  # noqa: SLF001
 
 
 def others() -> list[Any]:
-    """Return the sessions of other copies of patchkit, such as a vendored one, in this process."""
+    """Return the sessions of other copies of patchkit, such as a vendored one, in this process.
+
+    The finders of another copy are of another class, so they are known by what they have.
+    """
     finders = [
         finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)
     ]
@@ -342,6 +348,7 @@ def home(session: Any) -> str:
     Args:
         session: A session of any copy.
     """
+    # Such as `vendor.patchkit` for `vendor.patchkit.runtime.process.session`.
     name = type(session).__module__.partition(".runtime.")[0]
     file = getattr(sys.modules.get(name), "__file__", None)
     return f"{name} ({file})"
@@ -365,6 +372,7 @@ def _hook(util: Any) -> None:
     ) -> ModuleSpec | None:
         spec: ModuleSpec | None = original(name, *args, **kwargs)
         if spec is not None:
+            # The foremost finder comes last, so that its loader is the outermost.
             for finder in reversed(_installed()):
                 finder.instrument_spec(name, spec)
         return spec

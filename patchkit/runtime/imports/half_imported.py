@@ -56,6 +56,8 @@ def spec_of(module: ModuleType) -> Any:
 def importer_awaited(thread: int) -> int | None:
     """Return the thread that imports the module for which another thread waits, or None.
 
+    A chain of such threads that ends at its beginning is a deadlock.
+
     Args:
         thread: The identifier of the thread that may be waiting.
     """
@@ -66,6 +68,7 @@ def importer_awaited(thread: int) -> int | None:
         locks = list(awaited)  # a copy, as the thread may change the list at any time
     if not locks:
         return None
+    # The last lock is that of the innermost import, for which the thread waits now.
     return getattr(locks[-1], "owner", None)
 
 
@@ -82,7 +85,7 @@ def forget_imports(threads: Collection[int | None]) -> None:
         return
     bootstrap: Any = _bootstrap
     locks = bootstrap._module_locks  # noqa: SLF001
-    for name, reference in list(locks.items()):
+    for name, reference in list(locks.items()):  # weak references to the locks
         owner = getattr(reference(), "owner", None)
         if owner is None or owner == get_ident() or owner not in threads:
             continue
@@ -141,6 +144,7 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
             spec.__class__ = _awaited_kind(type(spec))
         if is_initializing(spec):
             return True
+    # The import has ended, or the class cannot be replaced: nobody else would take the waiter.
     _become_plain(spec)
     is_taken = waiters.pop(key, None) is None  # the end of the import was faster
     if not waiters:
@@ -149,14 +153,16 @@ def when_initialized(spec: Any, call: Callable[[str], None], name: str) -> bool:
 
 
 def _become_plain(spec: Any) -> None:
-    """Give a spec its original class back."""
+    """Give a spec the class back that it had before `when_initialized`, if it has another."""
     kind = type(spec)
+    # `_awaited_kind` derives from the spec's own class, and from no other.
     if _is_awaited(kind):
         spec.__class__ = kind.__base__
 
 
 def _is_awaited(kind: type) -> bool:
     """Whether a spec's class is one that `_awaited_kind` made."""
+    # In the class itself: it has the very function as its `__setattr__`.
     return vars(kind).get("__setattr__") is _set
 
 
@@ -211,10 +217,12 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
         outer = object.__getattribute__(sys.modules.get(parent), "__dict__")
     except AttributeError:
         outer = None
+    # A module without a package, or with one that is no module, has nothing to be bound in.
     is_bound = not isinstance(outer, dict) or outer.get(child) is module
     if is_bound or sys.modules.get(name) is not module:
         yield
         return
+    # The attribute as it was; nothing if there was none.
     former = {child: outer[child]} if child in outer else {}
     outer[child] = module
     try:

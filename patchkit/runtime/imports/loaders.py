@@ -171,9 +171,8 @@ class _StandIn:
     ) -> None:
         self.key = (name, notifier)
         self.method = method
-        self.executed_by: int | None = (
-            None  # the id of the thread that has called the method
-        )
+        # The id of the thread that has called the method.
+        self.executed_by: int | None = None
 
     def __eq__(self, other: object) -> bool:
         # Loaders are compared by their attributes, and equal loaders are to stay equal.
@@ -246,6 +245,7 @@ class _Code(_StandIn):
         """
         name, notifier = self.key
         code: CodeType | None = self.method(fullname)
+        # Not watched any more: the module's own code is all that is needed.
         if code is None or not notifier.active or name not in notifier.names:
             return code
         if not _is_for_main(depth=1):
@@ -262,7 +262,7 @@ def _is_for_main(depth: int) -> bool:
 
     The outermost of the frames of `runpy` has the name under which the module is to run.
     """
-    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
+    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001 - beside this one
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":
         # `runpy.run_module(…, run_name="other")` runs it under another name.
@@ -308,6 +308,7 @@ def _twin(loader: Any) -> Any:
         # With `__getattr__` it may be a proxy, whose copy sets attributes on the original.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
+            # A `__copy__` may return anything, such as an object that shares its attributes.
             is_of_kind = type(twin) is type(loader)
             if is_of_kind and vars(twin) is not vars(loader):
                 return twin

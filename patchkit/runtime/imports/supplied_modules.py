@@ -135,8 +135,10 @@ def run(name: str, main_globals: dict[str, Any]) -> None:
     module = sys.modules[name]  # it may have replaced itself
     run_name = main_globals["__name__"]
     # If these are the globals of a module in `sys.modules`, as `__main__`, this one replaces it.
+    # (`sys` stands for none there: these are never its globals.)
     if vars(sys.modules.get(run_name, sys)) is main_globals:
         sys.modules[run_name] = module
+    # The caller of `runpy.run_module` gets them as its result.
     for key, value in vars(module).items():
         main_globals.setdefault(key, value)
     if run_name == "__main__":
@@ -193,6 +195,7 @@ def _main_tree(source: str) -> ast.Module:
         raise TargetError('its `if __name__ == "__main__":` has an `else`')
     for guard in guards:
         guard.test = ast.copy_location(ast.Constant(value=True), guard.test)
+    # These decide how the blocks are compiled.
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     futures = [node for node in imports if node.module == "__future__"]
     return ast.Module(body=[*futures, *guards], type_ignores=[])

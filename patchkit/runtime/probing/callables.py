@@ -55,6 +55,8 @@ class Callee(Record, eq=False):
     def is_meant(self, frame: FrameType) -> bool:
         """Whether a call of the function is one of the target.
 
+        A function that a class inherits, or that is bound to an instance, may be called for others.
+
         Args:
             frame: The frame of the function, which has just begun to run.
         """
@@ -118,9 +120,9 @@ def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> 
 def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
     """Return what runs when the value of an attribute is called; None if that cannot be counted."""
     values = _values(location, sites)
-    value = values[-1]
+    value = values[-1]  # what is there now
     place = id(location.owner)
-    if isinstance(value, CACHED):
+    if isinstance(value, CACHED):  # C code, which only a wrapper can count
         return Callee(qualname, place, None)
     function = _function_in(value)
     if function is None:
@@ -152,7 +154,7 @@ def _values(location: Location, sites: Sites) -> list[Any]:
 
 def _is_edited(function: FunctionType, sites: Sites) -> bool:
     """Whether an Edit has replaced the code of a function."""
-    if not sites.has_noted("CodeSites"):
+    if not sites.has_noted("CodeSites"):  # no Edit was applied in this process
         return False
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed
 

@@ -97,16 +97,21 @@ class Monitor:
                 )
 
     def _of(self, function: FunctionType, *, copies: bool) -> _Watched:
-        """Return the watched function with the code that it has now; it is added if it is new."""
+        """Return the record of a function with the code that it has now; a new one if need be.
+
+        The interpreter reports calls by their code. So that calls of other functions with the same
+        code are not counted, the function gets a copy of its code, unless `copies` forbids it.
+        """
         code = function.__code__
         watched = self._watched.get(id(code))
+        # Without copies, functions with the same code share one record.
         if watched is not None and (watched.function is function or not copies):
             return watched
         # All functions that a `def` inside of a function makes, such as a decorator's wrappers,
         # share its code. The code's name shows that, as the function may have been renamed.
         name: str = code.co_qualname  # type: ignore[attr-defined, unused-ignore]
         if copies and (watched is not None or "<locals>" in name):
-            code = code.replace()
+            code = code.replace()  # an equal copy
             function.__code__ = code
         watched = _Watched(function, code)
         self._watched[id(code)] = watched

@@ -69,7 +69,7 @@ class _Tracing:
         self.is_on: Callable[[], bool] = _never
 
     def imported(self, module: ModuleType, _: Sites) -> None:
-        """Use the function of `torch.compiler` that torch.compile replaces by True as it traces."""
+        """Use torch's own function, whose call torch.compile takes for True in what it traces."""
         self.is_on = getattr(module, "is_dynamo_compiling", self.is_on)
 
 
@@ -100,7 +100,10 @@ class Probe:
         self._tracing = _Tracing()
 
     def begin(self) -> None:
-        """Watch the imports of the targets' modules, and go on in forked children."""
+        """Watch the imports of targets, what patches put in their place, and torch.compile.
+
+        It goes on in forked children.
+        """
         hooks = self._session.hooks
         by_module = grouped((probed.target.module, probed) for probed in self._targets)
         for module, probed_targets in by_module.items():
@@ -149,14 +152,16 @@ class Probe:
             TargetError: The target is not there, or its calls cannot be counted.
         """
         callee = find_callee(module, probed.target, sites)
-        if not probed.is_wrapped:
+        if not probed.is_wrapped:  # a wrapper that is in place goes on counting
             if self._monitor is not None and callee.function is not None:
                 listener = partial(self._started, probed, callee)
+                # The code of a patched function stays: patchkit compares it by identity.
                 copies = not callee.is_patched
                 target = str(probed.target)
                 self._monitor.watch(callee.function, target, listener, copies=copies)
             else:
                 self._wrap(probed, callee, module, sites)
+        # For `_traced`; compared by identity, as equal code may be another function's.
         known = set(map(id, probed.codes))
         probed.codes += [code for code in callee.codes if id(code) not in known]
         probed.callee = callee
@@ -180,7 +185,7 @@ class Probe:
         former = probed.callee
         callee = find_callee(module, probed.target, sites)
         if former is not None:
-            # The target is an attribute of another object now: a class may have got its own method.
+            # The target may be another object's attribute now: a class has got its own method.
             if probed.wrapped is not None and callee.place != former.place:
                 probed.wrapped.undo()
             if self._monitor is not None and callee.function is not former.function:
@@ -190,7 +195,10 @@ class Probe:
     def _wrap(
         self, probed: _Probed, callee: Callee, module: ModuleType, sites: Sites
     ) -> None:
-        """Put a wrapper that counts around a target, and repoint copies of the target to it."""
+        """Put a wrapper that counts around a target, and repoint copies of the target to it.
+
+        It is made as a patch's Wrap is, from a body that has nothing but the wrapper.
+        """
         from patchkit.runtime.changes.objects.wrap import prepare  # noqa: PLC0415 - brings inspect
         from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415
         from patchkit.runtime.copies.scope import (  # noqa: PLC0415

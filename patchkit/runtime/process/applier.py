@@ -1,7 +1,7 @@
 """Applies change groups that are due, from any thread, and repoints copies of what they changed.
 
-A copy is another name of the original object, as `from m import f` binds one in the importing
-module. No lock is held while a body or upstream code runs.
+A copy is another name of the original object, such as one that `from m import f` binds. No lock is
+held while a body or upstream code runs.
 """
 
 import contextlib
@@ -158,7 +158,7 @@ class Applier:
         """
         missed = [
             group for group in groups if not group.applied_to or group.moment == AFTER
-        ]
+        ]  # one of AFTER may be applied to an earlier execution of its module only
         names = dict.fromkeys(group.module for group in missed)
         modules = {
             name: sys.modules[name] for name in names if self._executions.is_whole(name)
@@ -312,7 +312,7 @@ class CopiesPass(Record, eq=False):
 
         keepers = self._keepers()
         made = [site for group in groups for _, site in group.made.sites]
-        changed = (*made, *self.sites.take_moved())
+        changed = (*made, *self.sites.take_moved())  # those have a new original
         search = scope() if changed else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
         outcome = repoint(changed, search, keepers)

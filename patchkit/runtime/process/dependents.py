@@ -129,7 +129,8 @@ class Dependents(Record, eq=False):
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
         for _, change in changes:
-            *path, last = change.place.steps or ("",)  # of `m:C.f`, "C" and "f"
+            # Of `m:C.f`, "C" and "f"; a module has no steps, and no attribute "".
+            *path, last = change.place.steps or ("",)
             value: Any = module
             for step in path:
                 found += self._groups_replacing(value, step)
@@ -301,6 +302,7 @@ class Dependents(Record, eq=False):
         for group in groups:
             sites = [site for _, site in group.made.sites]
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
+                # There is a list of names for each target.
                 names.update(*layers_of(group).values())
         found: list[HiddenReplacements] = []
         for name in sorted(names):

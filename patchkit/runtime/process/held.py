@@ -97,6 +97,7 @@ class Blocks(Record, eq=False):
                 if state.holders == 1:
                     self.states.reopen(state)
             unwanted = {FAILED}
+            # Without names, a patch that its `when` skips is left out. A named one has to apply.
             if names:
                 unwanted.add(SKIPPED)
             try:
@@ -158,6 +159,7 @@ class Blocks(Record, eq=False):
     def _is_needed(self, state: PatchState) -> bool:
         """Whether a patch would be applied, or wait for that, without the block that had it."""
         answer, _ = eligibility(state, self.states.roles)
+        # The first of `former` is the status before the first block.
         return answer != NOT_YET and state.former[0] in {APPLIED, ARMED}
 
     # -- apply ----------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ class Blocks(Record, eq=False):
             )
 
     def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
-        """List the groups of patches that change imported modules in the versions here."""
+        """List the groups that change a module after its import, and are for the versions here."""
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.table.changes_here(group)]

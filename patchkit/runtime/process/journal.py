@@ -70,7 +70,7 @@ class Journal:
         """
         entry = {"event": event, "time": time.time(), "pid": os.getpid(), **fields}
         self.entries.append(entry)
-        if len(self.entries) > MAX_ENTRIES:
+        if len(self.entries) > MAX_ENTRIES:  # the oldest goes, after the first tenth
             del self.entries[MAX_ENTRIES // 10]
         if self.directory is not None and not self._is_full:
             self._append(self.directory, _line(entry))
@@ -250,6 +250,8 @@ def _began() -> int | None:
     """Return when this process began, in clock ticks since boot; None if /proc does not say."""
     try:
         with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - every start pays
+            # The name of the program is in parentheses, and may have blanks. The start is the 20th
+            # field after it.
             return int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return None

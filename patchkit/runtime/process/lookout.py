@@ -107,7 +107,7 @@ class Lookout:
         self.unpatched.watch(module)
 
     def note_role(self) -> None:
-        """Start the thread once a role is entered, if upstream has been imported."""
+        """Start the thread and observe, if upstream has been imported; write what is unmet now."""
         packages = {name.partition(".")[0] for name in self._schedule.targets}
         if not packages.isdisjoint(sys.modules):
             self.begin()
@@ -120,7 +120,7 @@ class Lookout:
                 self.note_import(module)
 
     def note_applied(self) -> None:
-        """Observe what was applied, and start the thread; the versions are known from now on."""
+        """Observe what was applied, start the thread; write what is unmet: versions are known."""
         if self._states.journal.directory is not None:
             self.effects.observe()
         self.begin()
@@ -345,7 +345,7 @@ class Verifier:
         Args:
             in_child: Whether this is the child, which has no such thread, and needs a new lock.
         """
-        if in_child:
+        if in_child:  # a thread that had not ended may have been importing something
             forget_imports({thread.ident for thread in self._ending})
             self._reset()
         else:

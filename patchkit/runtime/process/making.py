@@ -173,7 +173,7 @@ class Maker(Record, eq=False):
             group.loads = False
 
     def _import(self, group: ChangeGroup) -> ModuleType:
-        """Import the body, or reload it if the module that it changes has executed again."""
+        """Import the body; if its target's module has executed again, reload it (but no pack)."""
         name = group.patch.body
         present = sys.modules.get(name)
         if (
@@ -259,7 +259,7 @@ def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
 
 
 def _needs_own_wave(change: Change, earlier: Change) -> bool:
-    """Whether a target lies in what the other change puts there, or one replaces what one edits."""
+    """Whether one's target lies in what the other puts there, or replaces what the other edits."""
     kinds = {change.kind, earlier.kind}
     if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True

@@ -56,6 +56,7 @@ class Counted:
             codes: The code objects.
         """
         for code in codes:
+            # Code that is not known (any more) counts as watched once.
             watched = self._codes.get(id(code), [code])
             watched.pop()
             if not watched:

@@ -116,6 +116,7 @@ def initial_roles(
     role = _role_by_row(processes, table)
     if role is not None:
         return frozenset({role})
+    # In a spawned child this is a `_MainProcess`, too, until its target function begins.
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
     if _may_have_role_from_parent() and not has_begun:
         return frozenset()
@@ -197,6 +198,7 @@ def command_line() -> list[str]:
     # Python sets `sys.argv` only after `site`, which may arm the process.
     argv = list(getattr(sys, "argv", None) or program)
     runs_module = program[:1] == ["-m"]
+    # `sys.argv` has the file of the module in place of `-m M`; other code may have changed it.
     if runs_module and argv[1:] == program[2:]:
         return program
     return argv

@@ -273,7 +273,7 @@ class Turns:
                 self._awaited.pop(me, None)  # a finalizer may have popped it
 
     def _first_busy(self, targets: Sequence[Exclusive]) -> Exclusive | None:
-        """Find the first target at which a thread that does not wait for this one has its turn."""
+        """Find the first target of another thread's turn, unless that thread waits for this one."""
         for target in targets:
             if target.thread and not self.is_waiting(target.thread):
                 return target
@@ -310,8 +310,8 @@ class Executions:
         self.is_whole = finder.is_whole
         # `next` needs no lock.
         self._numbers = itertools.count(1)
-        self._last: dict[str, int] = {}
-        self._postponed: dict[str, list[ChangeGroup]] = {}
+        self._last: dict[str, int] = {}  # by module
+        self._postponed: dict[str, list[ChangeGroup]] = {}  # by the awaited module
 
     def note(self, module: str) -> None:
         """Note that a module begins to execute.

@@ -156,6 +156,7 @@ class Session:
         return site.patches
 
     def _look_at_patches(self) -> None:
+        """Fail what is overwritten or does not work, and apply what was missed."""
         self._inspection.inspect()
         self._applier.apply_missed()
         self._inspection.verify()
@@ -173,7 +174,7 @@ class Session:
             self._undoing.prepare_execution(name)
         due = self._schedule.due(name, BEFORE)
         if due:
-            self._applier.apply(due, {}, lambda: NO_MODULES)
+            self._applier.apply(due, {}, lambda: NO_MODULES)  # nothing has copies yet
 
     def imported(self, name: str, module: ModuleType) -> None:
         """Apply what is due now that a module has executed, and call patchkit's own hooks for it.

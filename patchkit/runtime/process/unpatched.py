@@ -73,6 +73,7 @@ class UnpatchedTargets:
         return is_waiting and self._states.roles.isdisjoint(patch.row.roles)
 
     def _watch_group(self, group: ChangeGroup) -> None:
+        """Observe the targets of a group, except for modules as a whole, which are not called."""
         for _, change in group.changes:
             key = (group.patch.name, str(change.place))
             if change.inside_module and key not in self._codes:
@@ -104,6 +105,7 @@ class UnpatchedTargets:
         return ran
 
     def _is_still_for_others(self, key: Key) -> bool:
+        """Whether the patch that a key names, in its first item, still waits for another role."""
         patch = self._states.patches.get(key[0])
         if patch is None or patch.status != ARMED:
             return False

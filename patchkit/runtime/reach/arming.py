@@ -88,6 +88,7 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
     settings = Settings.read()
     if not settings.enabled or is_resource_tracker():
         return None
+    # A session that was lent to a block is there already, and becomes the armed one.
     session, is_first = _take_to_arm(_state.session or _make(settings), by)
     if is_first:
         watch_entries(session)
@@ -200,6 +201,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
         try:
             if is_first:
                 session.arm(frozenset(), lent=True)
+            # Without `names` any row may be meant.
             knows_all_names = bool(names) and session.states.keys() >= set(names)
             # The rows of `packs`, and of packs that were named since the session was made, are new.
             if packs or (present and not knows_all_names):
@@ -252,7 +254,7 @@ def _take_to_arm(session: Session, by: str) -> tuple[Session, bool]:
 
 
 def _take_to_lend(session: Session) -> tuple[Session, bool]:
-    """Count a borrower; return the session, and whether the caller has to arm it, as above."""
+    """Count a borrower; return what `_take_to_arm` does: the session, and whether to arm it."""
     with _state.guard:
         if _state.session is None:
             _state.session = session
@@ -282,7 +284,10 @@ def _stand_ins(pack: str, error: DeclarationError) -> Iterable[Row]:
 
 
 def arrive(role: str | None) -> None:
-    """Arm a spawned child; a `role` that its parent names replaces one that was guessed here."""
+    """Arm a spawned child; a `role` that its parent names replaces one that was guessed here.
+
+    If the parent does not know it (None), a child without a role becomes a main process.
+    """
     roles = frozenset({Role(role or Role.MAIN)})
     session = arm(roles, by="the parent process")
     if session is None or session.roles == roles:

@@ -53,6 +53,7 @@ class Carrier:
         self._sys_path = sys_path
 
     def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
+        """Have `exec(code, names)` called in place of unpickling; its result is None."""
         return exec, (self._code(), self._names())
 
     def _code(self) -> str:
@@ -73,6 +74,7 @@ class ActorCarrier(Carrier):
     arrive = "arrive_in_actor"
 
     def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
+        """Have `eval(_AS_BASE, names)` called: it arms, and makes an object that is no base."""
         names = {**self._names(), "arrive": self._code(), "code": _ARRIVE_IN_ACTOR}
         return eval, (_AS_BASE, names)
 
@@ -81,5 +83,5 @@ class ActorCarrier(Carrier):
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Put this before the bases with which `cls`, a class, is pickled by value."""
+        """Have cloudpickle, which pickles the `__orig_bases__` of a class, begin with this one."""
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

@@ -84,7 +84,7 @@ def watch_entries(session: Session) -> None:
 
 
 def _reporting(session: Session, row: ProcessRow) -> Any:
-    """Write to the journal which patches have no effect, as `row`'s process replaces their targets.
+    """Return a wrapper that writes to the journal which patches `row`'s process has no targets of.
 
     An example is vLLM's frontend in Rust, which runs in place of the server in Python.
     """
@@ -98,7 +98,7 @@ def _reporting(session: Session, row: ProcessRow) -> Any:
 
 
 def _entering_main(session: Session) -> Any:
-    """Enter the role of a main process in a call that makes the engine's configuration."""
+    """Return a wrapper of what makes the engine's configuration: it enters the role of main."""
 
     def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         session.enter(Role.MAIN)
@@ -110,10 +110,10 @@ def _entering_main(session: Session) -> Any:
 
 
 def _entering(session: Session, role: Role) -> Any:
-    """Enter a role in a call that begins the work of a process, and check the configuration there.
+    """Return a wrapper of what begins a process's work: it enters a role, and checks the patches.
 
-    By the configuration, the process finds out whether it has the same patches as the one that made
-    it.
+    The configuration carries the digest of the process that made it: both must have the same
+    patches.
     """
 
     def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -153,8 +153,8 @@ def _watch_ray(session: Session) -> None:
     The role is entered before Ray unpickles the class, so that the class refers to patched objects.
     Until then only its name is known: one of vLLM's classes is recognized by it, and any other is
     taken for a user's class in a main process. A class that derives from one of vLLM's is
-    recognized after it was unpickled, and the process changes its role. Its methods are looked up
-    later still.
+    recognized after it was unpickled, and the process changes its role. That is early enough: Ray
+    looks up the methods of the class later still.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -205,7 +205,7 @@ def watch_compilers(session: Session) -> None:
     effects = session.lookout.effects
 
     def trace(wrapped: Any, context: Any, args: Any, kwargs: Any) -> Any:
-        wrapped(*args, **kwargs)
+        wrapped(*args, **kwargs)  # the `__init__` of the context
         effects.compilers.begins(context)
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -277,6 +277,7 @@ def _watch_beginnings(session: Session) -> None:
         exit_code = _begin(session, process)
         if exit_code:
             return exit_code
+        # The child's own code, unless a required patch has failed meanwhile.
         return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
@@ -325,6 +326,7 @@ def _begin(session: Session, process: Any) -> int:
     """
     role = _role(session.processes.of_process(process))
     former = function_run_by(process)
+    # (True also for a process without a function, where both are None.)
     is_under_its_name = _under_its_name(former) == former
     if "vllm" in sys.modules:
         _report_if_unknown(session, process)
@@ -353,7 +355,10 @@ def _begin(session: Session, process: Any) -> int:
 
 
 def _in_same_partials(target: Any, function: Any) -> Any:
-    """Return partials like those of `target`, around `function`; without any, `function` itself."""
+    """Return partials like those of `target`, around `function`; without any, `function` itself.
+
+    A child may be given its function as `partial(partial(f, 1), 2)`; only `f` is to be replaced.
+    """
     if not isinstance(target, partial):
         return function
     inner = _in_same_partials(target.func, function)

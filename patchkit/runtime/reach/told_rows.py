@@ -57,6 +57,7 @@ def _facts(row: Row) -> list[Any]:
         for change in row.patch.changes
     ]
     fields = {name: getattr(row.patch, name) for name in _DECIDING}
+    # A stand-in fails as its body cannot be imported. So it has one, even if the row has none.
     return [row.pack, row.roles, changes, {**fields, "body": row.patch.body or "patch"}]
 
 
@@ -74,6 +75,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
         DeclarationError: The variable has no rows of the pack; this is `error`.
     """
     facts_of_all = json.loads(os.environ.get(VARIABLE, "[]"))
+    # The facts are the arguments of `_stand_in`, the pack first.
     rows = [_stand_in(*facts) for facts in facts_of_all if facts[0] == pack]
     if not rows:
         raise error
@@ -87,6 +89,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
 def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
     """Make a row with the modules of another; each change fails, as the body cannot be imported."""
     failing: list[Change] = []
+    # The names in the body ("") do not matter: it is never loaded.
     for moment, module, requires in changes:
         if moment == SERVING:
             failing.append(Provide(module, requires=requires))

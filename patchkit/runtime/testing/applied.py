@@ -83,6 +83,7 @@ class Applied:
 
         session = lend(self._names, self._packs)
         try:
+            # Without names, `hold` applies all that are for here; it returns what it has applied.
             names = session.blocks.hold(self._names)
             self._blocks.append((session, names))
         except BaseException as error:
@@ -132,6 +133,7 @@ class Applied:
 
     def _in_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the same kind that runs a function in a block."""
+        # Each call makes an `Applied` of its own, as calls may overlap.
         block = functools.partial(Applied, self._names, self._packs)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
@@ -165,7 +167,7 @@ def _async_generator(
 ) -> Callable[..., Any]:
     """Return an asynchronous generator function that runs another one in a block.
 
-    A `yield from` does not exist there, so what is sent or thrown in is passed on by hand.
+    Such a generator cannot `yield from` another, so what is sent or thrown in is passed on by hand.
     """
 
     async def async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
@@ -180,7 +182,7 @@ def _async_generator(
                     try:
                         sent = yield value
                     except GeneratorExit:
-                        raise
+                        raise  # it is being closed: `aclosing` closes the function's, too
                     except BaseException as error:  # noqa: BLE001 - the function's to see
                         step = values.athrow(error)
                     else:
@@ -190,10 +192,10 @@ def _async_generator(
 
 
 def _refuse_unfinished(value: Any, function: object) -> Any:
-    """Return what a plain function returned.
+    """Return what a plain function returned, if that is done as the block ends.
 
     Raises:
-        ApplyError: It is a coroutine or a generator, which would run after the block.
+        ApplyError: It is a coroutine or a generator, whose code would run after the block.
     """
     if isawaitable(value) or isgenerator(value) or isasyncgen(value):
         close = getattr(value, "close", None)

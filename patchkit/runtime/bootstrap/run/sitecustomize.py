@@ -18,15 +18,16 @@ _BESIDE = os.path.dirname(os.path.dirname(_WING))  # noqa: PTH120
 def _step_aside() -> None:
     """Remove this file's folder from `sys.path`, and import the `sitecustomize` that it hid."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]  # noqa: PTH100
+    # This module has the name, so that the import below would find no other.
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # type: ignore[import-not-found]  # noqa: F401, PLC0415
     except ImportError as error:
         if error.name != "sitecustomize":
-            raise
-        if (
-            own is not None
-        ):  # there is no other: `site` expects the module that it imports
+            raise  # there is another one, which fails to import something
+        # There is no other. This one gets its name back: importlib, which is importing it, looks
+        # for it there.
+        if own is not None:
             sys.modules["sitecustomize"] = own
 
 
@@ -36,8 +37,8 @@ def _arm() -> None:
         import patchkit.auto  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name != "patchkit":
-            raise
-        sys.path.append(_BESIDE)
+            raise  # patchkit is there, and one of its imports fails
+        sys.path.append(_BESIDE)  # last, so that it hides nothing
         import patchkit.auto  # noqa: F401, PLC0415
 
 
@@ -54,7 +55,7 @@ def _arm_or_stop() -> None:
             sys.stderr.write(f"patchkit: this process is not patched: {reason}\n")
             sys.stderr.flush()
         if os.environ.get("PATCHKIT_ON_FAILURE") != "warn":
-            os._exit(2)
+            os._exit(2)  # `sys.exit` raises an exception, too
 
 
 try:

@@ -40,6 +40,7 @@ class PreparedField(PreparedLayers, frozen=False):
 
     cls: type
     name: str
+    # Other code has no copies of what is changed.
     sites: ClassVar[tuple[Site, ...]] = ()
 
     @property

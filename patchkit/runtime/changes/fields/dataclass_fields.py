@@ -190,12 +190,18 @@ def _calls_post_init(cls: type, sites: Sites) -> bool:
 
 
 def _has_new_post_init(cls: type, sites: Sites) -> bool:
-    """Whether a patch lies on the `__post_init__` of a class or of one of its bases."""
+    """Whether a patch lies on the `__post_init__` of a class or of one of its bases.
+
+    Then `__init__` has to call it, even if upstream's does not.
+    """
     return any(sites.is_patched(base, "__post_init__") for base in cls.__mro__)
 
 
 def _is_same(original: Any, member: Any) -> bool:
-    """Whether a method or docstring of a class equals the one that was generated again."""
+    """Whether a method or docstring of a class equals the one that was generated again.
+
+    A `__hash__` of None, which the decorator sets beside `__eq__`, is no method: it stays.
+    """
     if not isinstance(member, FunctionType):
         return (
             member is not None

@@ -40,7 +40,7 @@ def forget_caches(changed: Iterable[type]) -> list[str]:
     while infos:
         referrers = gc.get_referrers(*infos)
         deleted = _delete(infos, referrers)
-        # The other infos of structs are in their classes' slots.
+        # Infos of structs that could not be deleted are in their classes' slots.
         structs = [
             _struct_words(info)
             for info in infos
@@ -61,13 +61,14 @@ def forget_caches(changed: Iterable[type]) -> list[str]:
 
 
 def _infos_of(changed: Iterable[type]) -> list[Any]:
-    """Return the infos of changed dataclasses, and of the classes derived from them."""
+    """Return the infos of changed dataclasses, of their subclasses, and of aliases of any."""
     classes: dict[type, None] = {}
     for cls in changed:
         derived = [*subclasses_with(cls, _CACHE), *subclasses_with(cls, _PARAMETERS)]
         classes.update(dict.fromkeys([cls, *derived]))
     infos = [vars(cls)[_CACHE] for cls in classes if _CACHE in vars(cls)]
-    # Aliases have infos, too; only the garbage collector leads from their class to these.
+    # An alias such as `Box[int]` has an info, too, which refers to `Box`; nothing in `Box` leads to
+    # it, so the garbage collector is asked.
     generic = [cls for cls in classes if _PARAMETERS in vars(cls)]
     if generic:
         infos += [
@@ -97,7 +98,7 @@ def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
 
 
 def _delete_from(owners: Iterable[Any]) -> set[Any]:
-    """Delete the info that an object has as an attribute, of each object that has one."""
+    """Delete the attribute of each object that has an info as one; return these infos."""
     deleted = set()
     for owner in owners:
         if _CACHE in namespace(owner):
@@ -108,7 +109,7 @@ def _delete_from(owners: Iterable[Any]) -> set[Any]:
 
 def _struct_words(info: Any) -> str:
     """Return words for the struct class that an info is of."""
-    # It refers to classes of fields, too, but to no other struct.
+    # The info refers to its class and to classes of fields, but to no other struct class.
     cls = next(
         item for item in gc.get_referents(info) if hasattr(item, "__struct_fields__")
     )

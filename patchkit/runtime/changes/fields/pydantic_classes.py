@@ -57,12 +57,13 @@ def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
     """
     if name in _BUILT or any(is_decorated(value) for value in values):
         return True
-    # A plain function in place of a validator.
+    # A validator has this name: a plain function may have taken its place.
     if any(name in table for table in _tables(vars(cls)[DECORATORS]).values()):
         return True
     if is_model(cls):
         return name in {"__init__", "model_post_init"}
-    # pydantic notes whether there is one, and calls it by its name.
+    # pydantic notes whether there is one, and calls it by its name: only a new or deleted one
+    # matters.
     return name == "__post_init__" and any(value is MISSING for value in values)
 
 
@@ -151,6 +152,7 @@ def collect_decorators(cls: Any, original: Any) -> None:
     _enter(tables, cls, _own_decorators(cls, original, tables))
     for name, value in tuple(vars(cls).items()):
         if is_decorated(value):
+            # pydantic finds decorated objects only as members of a class.
             stand_in = type("StandIn", (), {name: value})
             _enter(tables, cls, _tables(DecoratorInfos.build(stand_in)))
     setattr(cls, DECORATORS, type(original)(**tables))
@@ -228,6 +230,8 @@ _STANDS_FOR = ("__value__", "__supertype__", "__bound__")
 def dependents(changed: Iterable[type]) -> list[type]:
     """Find the classes to rebuild: changed ones, subclasses, and classes with a field of any.
 
+    Fields are looked at in the packages of the changed classes only, see `packages_of`.
+
     Args:
         changed: Classes whose members or fields are changed.
 
@@ -253,13 +257,16 @@ def dependents(changed: Iterable[type]) -> list[type]:
 
 
 def packages_of(classes: Iterable[type]) -> set[str]:
-    """Return the packages that may have classes with fields of some classes.
+    """Return the packages in which classes with a field of a changed class are looked for.
+
+    It is assumed that only the class's own package has such classes, or a script that uses it. So
+    not all that is loaded has to be searched.
 
     Args:
-        classes: The classes.
+        classes: The changed classes.
 
     Returns:
-        The top packages of the classes, and the names of the script's module.
+        The top-level package of each class, and the names of the script's module.
     """
     return {"__main__", "__mp_main__", *map(_package, classes)}
 
@@ -318,6 +325,7 @@ def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
         Those that are pydantic's.
     """
     order: list[type] = []
+    # It also ends the recursion where classes have fields of one another.
     visited: set[type] = set()
 
     def visit(classes: Iterable[type]) -> None:
@@ -376,6 +384,7 @@ def classes_named(
         elif isinstance(annotation, type):
             classes.add(annotation)
         elif isinstance(annotation, str):
+            # An unknown name becomes None, which names nothing.
             pending.append((names or {}).get(annotation))
         else:
             for name in _STANDS_FOR:

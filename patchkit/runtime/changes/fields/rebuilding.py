@@ -213,13 +213,15 @@ class Rebuilt:
         """
         records = self._records
         classes = dependents(changed)
+        # And those that depended on them with the changes, and do so no more.
         classes += [
             cls
             for cls in records
             if reason in records[cls].reasons and cls not in classes
         ]
         for cls in classes:
-            # What `before` has of it was built after `build`, with the changes in it.
+            # Another group has recorded the class after this one's `build`: what `before` has was
+            # built with the changes that are undone now.
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
             self._record(cls).reasons.discard(reason)
@@ -254,7 +256,7 @@ class Rebuilt:
         """List the calls that build some classes, in the order in which they have to be made."""
         derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
         complete = [cls for cls in classes if is_complete(cls)]
-        # A validator that was changed may be inherited.
+        # Subclasses, too, as they may inherit a validator that was changed.
         steps: list[_BuildStep] = [(cls, self._collect_decorators) for cls in derived]
         # Classes with fields of one another have no right order: one of them is built while the
         # schema of another is missing, and pydantic reads that one's fields instead. These are

@@ -39,6 +39,7 @@ def built_of(replaced: type) -> list[str]:
     Returns:
         Classes with a field of it, adapters and validated functions, in words.
     """
+    # Not the class itself, nor its subclasses, which are named elsewhere.
     words = [
         f"{cls.__module__}:{cls.__qualname__} (has a field of it)"
         for cls in dependents([replaced])
@@ -48,13 +49,14 @@ def built_of(replaced: type) -> list[str]:
 
 
 def adapters_of(changed: Collection[type]) -> list[Any]:
-    """Find the adapters and validated functions with one of some classes in their types.
+    """Find the adapters and validated functions whose types contain one of the changed classes.
 
-    For `C`, these are `TypeAdapter(C)`, `TypeAdapter(list[C])`, an adapter of a class with a field
-    of type `C`, and a `@validate_call` function with a parameter of any such type.
+    For a changed class `C`, these are `TypeAdapter(C)`, `TypeAdapter(list[C])`, an adapter of a
+    class with a field of type `C`, and a `@validate_call` function with a parameter of any such
+    type.
 
     Args:
-        changed: The classes.
+        changed: The changed classes.
 
     Returns:
         The `TypeAdapter` objects, and the `ValidateCallWrapper` of each function.
@@ -74,6 +76,8 @@ def adapters_of(changed: Collection[type]) -> list[Any]:
         if type(adapter) not in classes:
             continue
         named = classes_named(_annotations(adapter), _names(adapter))
+        # The classes that its types name, the classes of their fields, and so on; with their bases,
+        # as a class that derives from a changed one is changed, too.
         parts = annotated_parts(list(named), packages)
         bases = {base for part in parts for base in part.__mro__}
         if not bases.isdisjoint(changed):
@@ -107,7 +111,8 @@ def _annotations(adapter: Any) -> list[Any]:
     """
     names = None
     if type(adapter).__name__ == _ADAPTER:
-        # An adapter that another thread is making may have no type yet.
+        # `get_type_hints` takes an object with annotations, so that the type is made one's. An
+        # adapter that another thread is making may have no type yet.
         kind = namespace(adapter).get("_type")
         annotated: Any = SimpleNamespace(__annotations__={"type": kind})
         names = _names(adapter)

@@ -135,7 +135,7 @@ class AbstractNames:
                 continue
             names: frozenset[str] = vars(cls)[_ABSTRACT]
             original = self._originals.setdefault(cls, names)
-            # Removes the name if it is there, else adds it.
+            # The symmetric difference removes the name if it is there, and else adds it.
             changed = names ^ {self._name}
             # Undo restores the very same object.
             if changed == original:
@@ -247,6 +247,8 @@ def _classes_named(code: CodeType) -> set[str]:
             names |= _classes_named(constant)
     if "super" not in code.co_names:
         return names
+    # `super(Name, self)` loads the global `super`, then the global `Name`; `super()` loads `super`,
+    # and calls it at once. A `super()` in a class loads the closure's `__class__` in between.
     after_super = False
     for instruction in dis.get_instructions(code):
         if instruction.opname in _BESIDE_CALLS:

@@ -1,8 +1,8 @@
 """Prepares Decorate: the target becomes what a function of the body makes of it.
 
-The function is asked once for what lies below it: where the change is made, and again where another
-patch has changed that since. It is given what callers reach: of a static or class method the
-function in it, of a property its getter; and what it returns goes where that was.
+The function is called once for each value that lies below it: when the change is made, and again
+when another patch has changed that value since. It is given what callers reach: of a static or
+class method the function in it, of a property its getter; and what it returns goes where that was.
 """
 
 import copy
@@ -128,6 +128,7 @@ def _below(site: Site, layer: Layer) -> Any:
     """Return what a layer will lie on once it is put on a site."""
     value = site.original
     for other in site.layers:
+        # Those that replace the original always lie below those that wrap or decorate.
         if other.base or other.rank <= layer.rank:
             value = other.value
     return value
@@ -159,20 +160,24 @@ class _Decoration:
         self._restores: list[Callable[[], None]] = []
 
     def __call__(self, below: Any) -> Any:
+        """Return what the decorator has made of the value below; ask it if that is a new one."""
         if below is not self._below:
             self._value = self._decorated(below)
             self._below = below
         return self._value
 
     def forget(self) -> None:
-        """Take back what the decorator has changed in the target itself, and forget the target."""
+        """Take back what the decorator has changed in the target itself, and forget the target.
+
+        A reference to the target would count as a copy of it.
+        """
         self._below = MISSING
         self._value = MISSING
         while self._restores:
             self._restores.pop()()
 
     def _decorated(self, below: Any) -> Any:
-        """Return what is stored in place of what lies below."""
+        """Return the value to store in place of the one below; a descriptor stays of its kind."""
         if not isinstance(self._site.owner, type):
             return self._ask(self._bound(below))
         if isinstance(below, property):
@@ -186,6 +191,7 @@ class _Decoration:
     def _bound(self, below: Any) -> Any:
         """Bind a method of an instance's class: Python binds nothing that an instance holds."""
         site = self._site
+        # The owner has the value itself, and callers reach it as it is.
         is_in_dict = (
             site.own
             or isinstance(site.owner, ModuleType)
@@ -208,7 +214,7 @@ class _Decoration:
 
     def _ask(self, target: Any) -> Any:
         """Ask the decorator, and refuse what cannot serve in the target's place."""
-        former = _state_of(target)
+        former = _state_of(target)  # None if the target cannot be restored
         result = self._decorator(target)
         if result is target:
             if former is None and not isinstance(target, _IMMUTABLE):
@@ -225,6 +231,7 @@ class _Decoration:
         return result
 
     def _refuse(self, target: Any, result: Any) -> None:
+        """Raise a TargetError if callers of the target cannot use the result in its place."""
         label = self._label
         if result is None and callable(target):
             raise TargetError(

@@ -120,7 +120,8 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
         TargetError: The operator has several overloads, or no kernel of its own here.
     """
     torch = loaded_torch()
-    value = getattr(location.value, "_opoverload", location.value)  # of a CustomOpDef
+    # What `@torch.library.custom_op` returns has its operator as an attribute.
+    value = getattr(location.value, "_opoverload", location.value)
     if torch is None:
         return None
     kinds = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)  # noqa: SLF001
@@ -356,6 +357,7 @@ class Kernels:
         if key in _COMPOSITE:
             devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
+        # An older torch hands out no kernels. Then nothing calls the function: a Wrap is refused.
         kernel: Any = None
         get_kernel = getattr(self._torch.library, "get_kernel", None)
         if get_kernel is not None:

@@ -121,6 +121,7 @@ def _fixed_fault(location: Location) -> str:
 def _class_fault(owner: type, location: Location) -> str:
     """Return why an attribute of a class cannot be changed; "" if it can."""
     flags = owner.__flags__
+    # A class that no `class` statement made, such as `int`, or one of C that is closed.
     if not flags & _HEAP or flags & _IMMUTABLE:
         return (
             f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "

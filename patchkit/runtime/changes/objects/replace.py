@@ -101,14 +101,14 @@ def _replaced(location: Location, sites: Sites) -> Any:
     if site is None or not site.layers:
         return location.value
     value = site.original
-    for layer in site.layers:
+    for layer in site.layers:  # the innermost first: the last replacement counts
         if layer.base:
             value = layer.value
     return value
 
 
 def _body_object(context: Context, name: str) -> Any:
-    """Return the body's object of a name: as it is stored, so a static method is one.
+    """Return the body's object of a name as it is stored: a static method of a class stays one.
 
     Args:
         context: What the change is prepared with.
@@ -116,7 +116,7 @@ def _body_object(context: Context, name: str) -> Any:
     """
     bound = context.object_named(name)
     outer, _, last = name.rpartition(".")
-    if not outer:
+    if not outer:  # a name of the module, where nothing is bound
         return bound
     owner = context.object_named(outer)
     if not isinstance(owner, type):
@@ -287,6 +287,7 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
         return decorate(old, method)
     from patchkit.runtime.changes.objects.creation import as_in_body  # noqa: PLC0415 - of classes only
 
+    # In place of C code, or of nothing: as if it were written in the body of the class.
     return as_in_body(name, decorate(old, method))
 
 
@@ -338,6 +339,7 @@ def _decorated(old: Any, new: FunctionType) -> Any:
     """
     if isinstance(old, CACHED):
         return functools.lru_cache(**old.cache_parameters())(new)
+    # What `@contextmanager` makes of a function is a function of contextlib.
     if isinstance(old, FunctionType) and old.__globals__ is vars(contextlib):
         if isgeneratorfunction(new):
             return contextlib.contextmanager(new)

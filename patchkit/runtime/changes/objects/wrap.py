@@ -124,7 +124,7 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
     """Return a function that wraps the value of a location; a class binds methods by itself."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
-    # Attributes of modules, and those that a class or instance has itself; then inherited ones.
+    # First what the owner itself has. Then what a class inherits, or an object has from its class.
     if is_in_dict or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
     if is_class:
@@ -163,7 +163,8 @@ class _Wrapping:
         value = self._make(below)
         written = self._written()
         self._function = None
-        # The parts of a property are wrapped one by one; this finds the one that was.
+        # The parts of a property are wrapped one by one; this finds the one that was: its function
+        # has the globals of this module.
         originals = inside(below) or (below,)
         for part, original in zip(inside(value) or (value,), originals, strict=False):
             if isinstance(part, FunctionType) and part.__globals__ is globals():
@@ -246,6 +247,7 @@ def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
     """Wrap a method for one instance; it is bound here, as Python binds nothing in an instance."""
+    # The value of another patch, which is bound already, or one that is never bound.
     if value is not site.original or not hasattr(value, "__get__"):
         return _wrapped_function(value, by)
     if hasattr(value, "__set__"):
@@ -387,7 +389,7 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
                     sent = yield value
                     step = inner.asend(sent)
                 except GeneratorExit:
-                    raise
+                    raise  # it is being closed, and so is the inner one below
                 except BaseException as error:  # noqa: BLE001 - passed on to the inner generator
                     step = inner.athrow(error)
         except StopAsyncIteration:

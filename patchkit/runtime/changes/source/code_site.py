@@ -195,6 +195,7 @@ class CodeSite:
         module_text = self._source.whole(function.text)
         filename = publish(module_text, self._source.place.file)
         code = self._source.compiled(function.text, filename)
+        # The text up to the colon of the `def` line is as it was: only the code changes.
         if function.text.startswith(original.text[: original.header_end]):
             return {"__code__": code}
         from patchkit.runtime.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
@@ -233,6 +234,7 @@ class CodeSite:
         for name, value in state.attributes.items():
             self._original.setdefault(name, getattr(self.function, name))
             former = self._former.setdefault(name, [])
+            # What nothing else refers to cannot be found on the function again.
             former[:] = held_elsewhere(former)
             if not _contains(former, value):
                 former.append(value)
@@ -272,7 +274,7 @@ class CodeSites:
             function: The function itself, without decorators around it.
         """
         site = self._sites.get(id(function))
-        if site is None or site.function is not function:
+        if site is None or site.function is not function:  # an id may be used again
             return None
         return site
 

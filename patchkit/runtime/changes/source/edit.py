@@ -148,9 +148,11 @@ def _refuse_unreached(chain: list[Any]) -> None:
     for outer, inner in decorators:
         code = outer.__code__
         is_same_code = getattr(inner, "__code__", None) is code
+        # A copy of the function runs the same code itself, and does not call the original.
         is_copy = is_same_code and inner.__closure__ is outer.__closure__
         # A decorator whose code has the name of the function may get it from anywhere.
         is_named = getattr(inner, "__name__", None) in code.co_names
+        # (`may_call` returns None where it cannot tell.)
         if is_copy or (not is_named and may_call(outer, inner) is False):
             raise TargetError(
                 f"found {_place(outer)}, which does not call what its __wrapped__ names, "
@@ -210,6 +212,7 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
     site = sites.get(owner, step)
     if site is not None and site.layers:
         patches = [layer.patch for layer in site.layers if layer.base]
+        # A class that derives from the original still has the method, if only by `super()`.
         if patches and not _derives(site.current, site.original):
             raise TargetError(
                 f"{site.words} is replaced by patch {', '.join(patches)}, so that an edit of the "
@@ -217,6 +220,7 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
             )
         return site.original
     value = read(owner, step)
+    # Of an object that is no namespace, `value` may be a descriptor of its class: that is run.
     is_namespace = isinstance(owner, (type, ModuleType))
     if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value

@@ -144,6 +144,7 @@ def _live_defaults(attributes: Mapping[str, Any]) -> dict[str, Any]:
         attributes: The function's `__code__`, `__defaults__` and `__kwdefaults__`.
     """
     code = attributes["__code__"]
+    # The last positional parameters have the defaults, so both are paired from the end.
     positional = reversed(code.co_varnames[: code.co_argcount])
     defaults = reversed(attributes["__defaults__"] or ())
     by_name = dict(zip(positional, defaults, strict=False))
@@ -167,7 +168,7 @@ def _executed(
     """
     class_name = "_"
     scopes = function.__qualname__.split(".")[:-1]
-    if scopes:
+    if scopes:  # the innermost class, or `<locals>` for a function in a function
         class_name = scopes[-1].strip("<>")
     module = ast.parse(f"class {class_name}: pass")
     cast("ast.ClassDef", module.body[0]).body = [definition]
@@ -191,6 +192,7 @@ def _executed(
 def _closure(function: FunctionType) -> dict[str, Any]:
     """Return the closure variables of a function that have a value, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    # Cells are compared by their contents: one without a value equals another.
     unbound = CellType()
     return {name: cell.cell_contents for name, cell in cells if cell != unbound}
 
@@ -206,6 +208,6 @@ def _class_namespace(function: FunctionType) -> dict[str, Any]:
         if not isinstance(value, type):
             return {}
         names = dict(vars(value))
-    if names is function.__globals__:
+    if names is function.__globals__:  # the function is in no class
         return {}
     return names

@@ -62,6 +62,7 @@ class Source:
         margin_length = len(text) - len(text.lstrip(" \t\f"))
         self._margin = text[:margin_length]
         self._before = "".join(lines[:first])
+        # The text went on to the end of the file: only now the function's end is known.
         try:
             self._after = self.text.cut()
         except TargetError as error:
@@ -208,9 +209,12 @@ def _imported_names(text: str) -> Iterator[str]:
     This is faster than parsing. If it misses a name, the code may differ from the loaded one, and
     the function is compiled with its whole module.
     """
-    # A `\n` is much faster than `^`, which `re` tries at every character.
+    # Matches `import a, b` and `from a import b` to the end of the line, and `from a import (b,` to
+    # the `)`. The `(?=[fi])` rules out other lines early. A `\n` is much faster than `^`, which
+    # `re` tries at every character.
     pattern = r"\n(?=[fi])(?:from \S+ )?import (\([^)]*|[^(\n]*)"
     for imports in re.findall(pattern, f"\n{text}"):
+        # Without comments, the `(`, and a `\` at the end of a line; a `;` begins other statements.
         for part in re.sub(r"#.*|[(\\]", "", imports).split(","):
             tokens = part.partition(";")[0].replace(".", " . ").split()
             # For `a.b as c` the tokens are `a . b as c`.
@@ -272,6 +276,7 @@ def _with_mentions(names: list[str], text: str) -> str:
         text: The text of a function.
     """
     tokens = FunctionText(text).tokens
+    # Tokens that begin a statement have its indentation: the first one after `def` is in the body.
     margins = [token.margin for token in tokens[1:] if token.margin is not None]
     if not margins:
         return text
