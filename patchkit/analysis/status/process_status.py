@@ -326,7 +326,7 @@ class ProcessStatus:
 
     @property
     def original(self) -> "ProcessStatus | None":
-        """The process that this is a copy of, or a copy of its copy; None for no copy, or unknown."""
+        """The process that this fork is a copy of, past other copies; None for none, or unknown."""
         ancestors = {self}  # a damaged journal may make a circle of them
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:
