@@ -22,9 +22,10 @@ def judged(run: Run, failing_with_all: Collection[str] = ()) -> str:
         failing_with_all: the patches that fail to apply even with all patches.
 
     Returns:
-        "good" or "bad"; "skipped" for exit code 125, or if a patch failed that applies with all
-        patches.
+        "good" for exit code 0; "skipped" for 125, or if a patch failed that applies with all
+        patches; otherwise "bad".
     """
+    # These failed only because patches that they build on were left out of the run.
     failing_alone = set(run["failed"]).difference(failing_with_all)
     if run["exit"] == _SKIP or failing_alone:
         return "skipped"
@@ -59,6 +60,7 @@ class Search:
         fails: Callable[[Patches], bool],
     ) -> None:
         # Each patch with all its predecessors, theirs included, in the order of the patches.
+        # As predecessors come first in `order`, their closures are complete when they are needed.
         self._closures: dict[str, Patches] = {}
         for name in order:
             closure = {name}
@@ -71,13 +73,14 @@ class Search:
         """Find a minimal set that fails.
 
         Returns:
-            The set; empty if no patches at all fail, or not even all together.
+            The set; empty if the run without any patch fails too, or the one with all passes.
         """
         culprits: Patches = frozenset()
         candidates = list(self._closures)
         while not self.fails(culprits):
-            # This set has failed before (`fails` remembers that), unless the culprit is the last
-            # patch: then it is all patches, and is tried here.
+            # Culprits and candidates are the set that failed in the last round, and `fails`
+            # remembers that. Only if the last of all patches was found are they all patches, which
+            # were assumed to fail: they are tried now.
             if culprits and not self.fails(culprits.union(candidates)):
                 return frozenset()
             position = self._turning_point(culprits, candidates)
@@ -90,10 +93,15 @@ class Search:
         return self._shrunk(culprits)
 
     def last(self, patches: Patches) -> list[str]:
-        """Return the patches of a set that are no predecessors of others in the set.
+        """Return the patches of a set that no other patch of the set needs to come before it.
+
+        These are the ones to blame: the others may be in the set only because these need them.
 
         Args:
             patches: The set, with names of `order` only.
+
+        Returns:
+            The patches, in the order of all patches.
         """
         predecessors: set[str] = set()
         for name in patches:
@@ -109,7 +117,9 @@ class Search:
         Returns:
             Its position; None if not even all patches together fail.
         """
-        passing = 0  # so many candidates pass, and `failing` fail
+        # With the culprits, the first `passing` candidates pass, and the first `failing` fail.
+        # Until a trial has failed, `failing` is all candidates, which are only assumed to fail.
+        passing = 0
         failing = len(candidates)
         passes = 0
         while failing - passing > 1:
@@ -125,7 +135,10 @@ class Search:
         return passing
 
     def _shrunk(self, culprits: Patches) -> Patches:
-        """Remove patches one by one, again and again, as long as the others still fail."""
+        """Remove patches one by one, again and again, as long as the others still fail.
+
+        Only those are tried that no other one needs, so that predecessors are never missing.
+        """
         for name in self.last(culprits):
             remaining = culprits - {name}
             if self.fails(remaining):
@@ -134,9 +147,9 @@ class Search:
 
 
 def _lower_part(count: int) -> int:
-    """Divide a number of candidates in two parts, and return the lower one, a power of two.
+    """Return how many of `count` candidates a binary search tries: 4 of 5 to 8, a power of two.
 
-    That needs no more trials than equal parts do, and fewer in the upper part, where all patches
-    together may have to be tried, too.
+    That needs no more trials than halves do. The upper part is never the larger one, so a search
+    that goes on there needs fewer: it may have to try all patches together, too.
     """
     return 1 << ((count - 1).bit_length() - 1)

@@ -29,6 +29,7 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
         if is_main:
             processes_by_main.setdefault(root, []).append(process)
         else:
+            # With None, before any main process has started.
             processes_by_main.setdefault(latest, []).append(process)
     return processes_by_main.values()
 

@@ -73,7 +73,11 @@ def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield a finding if a process has no known role, or runs other code in place of targets."""
+    """Yield a finding if no row describes a process, and for patches that have no process here.
+
+    These are patches whose targets this process replaces: vLLM's frontend in Rust, for example,
+    runs in place of the server in Python.
+    """
     # A process with a digest belongs to an engine, so its role is known.
     if process.unknown and not process.digests:
         message = (
@@ -125,7 +129,8 @@ def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
         if not patch.is_finding or patch.inherited or process.is_copy:
-            continue
+            continue  # what a fork has from its parent is a finding there
+        # A patch that is skipped for another reason keeps the message, without these words.
         is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
         if is_left_out:
             yield f"{patch.name}: left out: {patch.unreviewed}"
@@ -235,6 +240,7 @@ def _differences_by_patch(
     """Yield the patches of a role that are applied in some processes, and not in others."""
     for name in _patch_names(peers):
         owners = [process for process in peers if name in process.patches]
+        # All journals name the same roles for a patch, those of its row.
         if not owners[0].patches[name].is_for(role):
             continue
         applied_in: list[ProcessStatus] = []
@@ -244,7 +250,7 @@ def _differences_by_patch(
             status, _ = process.stand(patch)
             if patch.status == "applied":
                 applied_in.append(process)
-            elif status in _NOT_APPLIED:
+            elif status in _NOT_APPLIED:  # an armed one may be applied later
                 missing_in.append(process)
         if applied_in and missing_in:
             message = f"{name} is applied in {_labels(applied_in)}, not in {_labels(missing_in)}"

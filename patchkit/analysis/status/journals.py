@@ -52,7 +52,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
         entry = parse_line(line)
         if entry is None:
             continue
-        if entry.text("event") == "armed":
+        if entry.text("event") == "armed":  # the first line, which may be torn
             process = _process_of_head(entry) or process
         elif process is not None:
             _read_entry(process, entry)
@@ -67,7 +67,8 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         return None
     is_forked = entry.is_true("forked")
     asked_by = None
-    # A fork inherits the variable, but its parent is the process `ppid`.
+    # The journal has it from an environment variable. A fork inherits that, but is started by its
+    # parent, the process `ppid`.
     if not is_forked:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
@@ -94,7 +95,7 @@ def _process_of_file(name: str) -> ProcessStatus | None:
     """Read a process from the name of its journal, `HOST-PID-NANOSECONDS.jsonl`, or None."""
     host, pid = writer(name)
     start = name.removesuffix(".jsonl").rpartition("-")[2]
-    is_time = start.isdecimal() and 10 < len(start) < 20
+    is_time = start.isdecimal() and 10 < len(start) < 20  # today's have 19 digits
     if not host or not pid or not is_time:
         return None
     return ProcessStatus(host, pid, started=int(start) / 1e9)
@@ -111,6 +112,7 @@ def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
             if role not in process.roles:
                 process.roles.append(role)
         case "become":
+            # It drops the roles that its parent had; entries of its own roles follow.
             process.roles = []
             process.is_copy = False
         case "patch":
@@ -163,7 +165,7 @@ def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None
     """Read what `patchkit probe` has seen of a target: its import, first call or tracing."""
     probe = process.probed.setdefault(entry.text("target"), TargetProbe())
     match event:
-        case "probed":
+        case "probed":  # written when the module of the target is imported
             probe.is_imported = True
             probe.reason = entry.text("reason")
         case "first-call":
@@ -182,8 +184,9 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     patch.reason = entry.text("reason")
     patch.time = entry.time
     patch.inherited = entry.is_true("inherited")
-    patch.kept = ()
+    patch.kept = ()  # an entry of its own follows if that is still so
     patch.trace = entry.texts("trace")
+    # A fork in which a patch changes its status is no mere copy of its parent any more.
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":
         _read_changes(process, patch, entry)
@@ -196,7 +199,7 @@ def _read_changes(
 ) -> None:
     """Read what an applied patch has changed in a module, and the file of its body."""
     body = entry.texts("body")
-    if len(body) == 2:
+    if len(body) == 2:  # its file and checksum
         patch.body = BodyFile(*body)
     layers = entry.texts_by_name("layers")
     for target, order in layers.items():
@@ -213,7 +216,12 @@ def _read_changes(
 
 
 def _hidden(name: str, entry: JournalEntry) -> dict[str, str]:
-    """Return by target the patch whose replacement hides that of the named patch."""
+    """Return by target the patch whose replacement hides that of the named patch.
+
+    Args:
+        name: The name of the hidden patch.
+        entry: By target, for each hidden patch the one that hides it.
+    """
     upper = {target: entry.mapping(target).text(name) for target in entry}
     return {target: patch for target, patch in upper.items() if patch}
 

@@ -56,7 +56,7 @@ def misplaced(
         now: The time of the picture, in seconds since the epoch.
 
     Yields:
-        A finding for each patch and engine.
+        The patches, engine by engine.
     """
     for engine in engines(processes):
         reached = [
@@ -77,7 +77,13 @@ def misplaced(
 
 
 def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
-    """Say what speaks for another role of a patch; '' if nothing does, or it is too early."""
+    """Say what speaks for another role of a patch; '' if nothing does, or it is too early.
+
+    Args:
+        name: The name of the patch.
+        occurrences: The processes of one engine that list the patch, whatever their roles.
+        now: The time of the picture, in seconds since the epoch.
+    """
     inside = [occurrence for occurrence in occurrences if occurrence.is_for_here]
     outside = [occurrence for occurrence in occurrences if not occurrence.is_for_here]
     if not inside or not outside:
@@ -85,7 +91,7 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
     if not all(_is_conclusive(occurrence, now) for occurrence in inside):
         return ""
     if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
-        return ""
+        return ""  # it has an effect, so its roles are not wrong
     roles = ", ".join(inside[0].patch.roles)
     # Its targets are imported only in processes of other roles.
     if not any(occurrence.is_imported for occurrence in inside):
@@ -118,14 +124,15 @@ def _is_conclusive(occurrence: _Occurrence, now: float) -> bool:
     process = occurrence.process
     status, _ = process.stand(occurrence.patch)
     if status not in _FOR_HERE or process.is_starting:
-        return False
+        return False  # a patch that has failed cannot be used, whatever its role
     if process.is_copy:
         return True  # the process that it was forked from counts
     last_look = max(process.looked or 0, process.verified or 0)
     if not last_look:
-        return False
+        return False  # it has not reported yet what it imported
     if process.alive is False:
-        return True
+        return True  # it has ended, so it will import nothing more
+    # If nobody knows whether it runs, one that has long reported nothing counts as ended.
     has_gone_silent = process.alive is None and now - last_look > _START_SECONDS
     return has_gone_silent or last_look - process.started > _START_SECONDS
 

@@ -75,9 +75,10 @@ def writer(name: str) -> tuple[str, int]:
     Returns:
         The host and the pid; the pid is 0 if the name is not that of a journal.
     """
+    # From the right, as the name of a host may have hyphens too.
     without_time, _, _ = name.rpartition("-")
     host, _, pid = without_time.rpartition("-")
-    if pid.isdecimal() and len(pid) < 10:
+    if pid.isdecimal() and len(pid) < 10:  # no pid has more digits
         return host, int(pid)
     return host, 0
 
@@ -92,6 +93,7 @@ def contents(path: Path) -> bytes:
         OSError: The file cannot be read, is a link, is no regular file but a FIFO or device, or is
             too large.
     """
+    # Without O_NONBLOCK, to open a FIFO would wait for somebody who writes to it.
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as file:
         facts = os.fstat(fd)
@@ -99,7 +101,7 @@ def contents(path: Path) -> bytes:
             raise OSError(errno.EINVAL, "it is not a regular file")
         if facts.st_size > _LARGEST:
             raise OSError(errno.EFBIG, f"it has more than {_LARGEST} bytes")
-        return file.read(_LARGEST)
+        return file.read(_LARGEST)  # it may be growing
 
 
 def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
@@ -118,7 +120,7 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
         try:
             journals[path.name] = contents(path)
         except FileNotFoundError:
-            continue
+            continue  # somebody has deleted it meanwhile
         except OSError as error:
             if error.errno == errno.ELOOP:
                 unreadable[path.name] = "it is a link"
@@ -128,12 +130,15 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
 
 
 def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
-    """Return by file the present checksum of each loaded body whose file can be read."""
+    """Return by file the present checksum of each loaded body whose file can be read.
+
+    One that differs from the checksum in a journal shows that the body was edited since.
+    """
     checksums: dict[str, str] = {}
     for data in journals.values():
         for match in _BODY.finditer(data):
             with suppress(OSError, ValueError):
-                file, _ = json.loads(match[1])
+                file, _ = json.loads(match[1])  # the other is the checksum of then
                 if file not in checksums:
                     now = binascii.crc32(contents(Path(file)))
                     checksums[file] = f"{now:08x}"
@@ -172,16 +177,23 @@ def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
 
 
 def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
-    """Read the title of a process, and whether it has vLLM loaded and writes no journal."""
+    """Find out whether patchkit is missing in a process: it runs vLLM, and writes no journal.
+
+    Returns:
+        `title`: the command line, or what the process has replaced it by. `vllm`: whether it has
+        vLLM loaded although it writes no journal; False for each writer. `environ`: if so,
+        patchkit's variables in its environment, which may say why; else empty.
+    """
     command = _proc_file(pid, "cmdline").replace(b"\0", b" ")
     title = command.decode(errors="replace").strip()
-    has_vllm = False
+    lacks_journal = False
+    # A process that was just forked has its parent's vLLM, and may have no journal yet.
     if not is_writer and _age(process) > _SECONDS_AFTER_FORK:
-        has_vllm = title.startswith(_VLLM_TITLE) or _has_library(pid)
+        lacks_journal = title.startswith(_VLLM_TITLE) or _has_library(pid)
     environ = {}
-    if has_vllm:
+    if lacks_journal:
         environ = _environ(pid)
-    return {"title": title, "vllm": has_vllm, "environ": environ}
+    return {"title": title, "vllm": lacks_journal, "environ": environ}
 
 
 def _has_library(pid: int) -> bool:
@@ -198,7 +210,9 @@ def _stat(entry: Path) -> _Process | None:
     # `4711 (name) S 1 …`; the name may contain parentheses and spaces.
     pid_and_name, _, numbers = text.rpartition(")")
     _, _, name = pid_and_name.partition("(")
-    fields = numbers.split()
+    fields = (
+        numbers.split()
+    )  # from the third on: the state, the parent; the 22nd is the start
     if fields[0] in {"Z", "X"}:
         return None  # a zombie: its parent has not asked for the exit code
     return {
@@ -211,8 +225,9 @@ def _stat(entry: Path) -> _Process | None:
 def _related(running: _Processes, writers: set[int], directory: str | None) -> set[int]:
     """Return the pids of running writers of journals, and of processes that belong to them.
 
-    These are their descendants, those of the raylet that started one, and processes with the same
-    directory in their environment; this process is left out.
+    These are the descendants of writers, the descendants of a raylet, a daemon of Ray, that started
+    a writer, and processes whose environment names the same directory, with their descendants. This
+    process is left out.
     """
     pids = set(running)
     family = writers & pids
@@ -221,7 +236,9 @@ def _related(running: _Processes, writers: set[int], directory: str | None) -> s
     relatives = _children(running, raylets)
     if directory:
         relatives |= {pid for pid in running if _writes_to(pid, directory)}
-    while not relatives <= family:
+    while (
+        not relatives <= family
+    ):  # a generation at a time, until one brings nobody new
         family |= relatives
         relatives = _children(running, family)
     return family - {os.getpid()}

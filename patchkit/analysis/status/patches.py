@@ -10,7 +10,9 @@ _STATUSES = ("failed", "applied", "skipped", "armed")
 
 
 def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
-    """Return the names of patchkit's own patches that no process has applied.
+    """Return the names of patchkit's own patches that no process has applied, or failed to apply.
+
+    They are in every picture, and hidden unless somebody asks for all patches.
 
     Args:
         processes: All processes of a picture.
@@ -29,22 +31,22 @@ def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
 def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
     """Count the patches by status.
 
-    A patch may have several in the processes that it is for: failed counts before applied, applied
-    before skipped, and skipped before armed.
+    A patch that has several, in different processes, counts once: as failed rather than applied,
+    applied rather than skipped, and skipped rather than armed.
 
     Args:
         processes: The processes.
         idle: Names of patches that are not counted.
 
     Returns:
-        How many patches have each status, in this order.
+        How many patches have each status; failed first, armed last.
     """
     statuses: dict[str, str] = {}
     for process in processes:
         for name, patch in process.patches.items():
             if name in idle or not process.is_due(patch):
                 continue
-            status, _ = process.stand(patch)
+            status, _ = process.stand(patch)  # the other is the reason
             former = statuses.get(name, status)
             statuses[name] = min(former, status, key=_STATUSES.index)
     counts = Counter(statuses.values())
@@ -55,7 +57,7 @@ def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
     """Mark the bodies on a node that were edited after a process had loaded them.
 
     Args:
-        processes: The processes; `edited` of their patches' bodies is set.
+        processes: The processes; in those of this node, `edited` of each body is set.
         node: What `node.look` returned for the node.
     """
     checksums = node.get("bodies", {})

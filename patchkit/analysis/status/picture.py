@@ -113,7 +113,7 @@ def _all_processes(
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
-    unfulfilled = _set_parents(processes)
+    unfulfilled = _set_parents(processes)  # of children that left no journal
     _add_calls_of_copies(processes)
     processes += _without_journal(unfulfilled, running, now)
     processes += _unknown_processes(processes, running, table)
@@ -154,7 +154,7 @@ def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
 def _without_journal(
     claims: Iterable[Claim], running: Running, now: float
 ) -> Iterator[ProcessStatus]:
-    """Yield a process for each child without a journal, which it may write yet if it is new."""
+    """Yield a process for each claimed child, which has no journal; a new one may write it yet."""
     for parent, child in claims:
         alive = None
         if parent.host in running:
@@ -185,14 +185,14 @@ def _without_journal(
 def _unknown_processes(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
-    """Return a process for each running one that has vLLM loaded, and no journal."""
+    """Return a process for each running one that has vLLM, no journal, and no parent's claim."""
     by_pid = _by_pid(process for process in processes if process.alive)
     unknown = []
     for host, local_processes in running.items():
         for pid, facts in local_processes.items():
             if facts["vllm"] and (host, pid) not in by_pid:
                 unknown.append(_unknown_process(host, pid, facts, table))
-    by_pid.update(_by_pid(unknown))
+    by_pid.update(_by_pid(unknown))  # their parents may be unknown, too
     for process in unknown:
         parents = by_pid.get((process.host, process.ppid))
         if parents:
@@ -235,7 +235,7 @@ def _in_order(processes: list[ProcessStatus]) -> list[ProcessStatus]:
     while pending:
         process = pending.pop(0)
         ordered.append(process)
-        pending[:0] = children.get(process, [])
+        pending[:0] = children.get(process, [])  # they come before its siblings
     return ordered
 
 
@@ -294,7 +294,7 @@ def _by_pid(
 
 
 def _set_parents(processes: Sequence[ProcessStatus]) -> list[Claim]:
-    """Set the parent of every process, and return the claims for which there is no process."""
+    """Set the parent of every process; return the claims to which no process could be awarded."""
     by_pid = _by_pid(processes)
     unfulfilled: list[Claim] = []
     claims: dict[ProcessStatus, Claim] = {}
@@ -319,7 +319,7 @@ def _set_parents(processes: Sequence[ProcessStatus]) -> list[Claim]:
 
 
 def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
-    """Add the calls in forked copies to their original processes, where they are shown."""
+    """Count the calls in forked copies as calls in their originals, with which they are shown."""
     for process in processes:
         owner = process.original
         if owner is None:
@@ -351,9 +351,9 @@ def _award(
 
 def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
     """Set the parent of a process: by claim, or else by who asked Ray for it, or by its ppid."""
-    candidates: list[ProcessStatus] = []
+    candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
-        process.name = claim.child.name
+        process.name = claim.child.name  # `VllmWorker-0` has its rank, too
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)
@@ -370,7 +370,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
 def _latest_before(
     process: ProcessStatus, candidates: Sequence[ProcessStatus]
 ) -> list[ProcessStatus]:
-    """Return the last candidate that started before a process, as a list of one or none."""
+    """Of the processes that had a pid, list the last that started before another; else none."""
     earlier = [
         candidate for candidate in candidates if candidate.started <= process.started
     ]

@@ -81,12 +81,12 @@ class ProbedTarget:
         if self.evidence == NEVER_IMPORTED:
             return []
         if self.evidence == CALLED:
-            decisive.add(TRACED)
+            decisive.add(TRACED)  # what is traced runs, and its calls are not counted
         roles: set[str] = set()
         for probed in self.processes:
             if probed.evidence in decisive:
                 roles.update(probed.process.roles)
-        return [str(role) for role in Role if str(role) in roles]
+        return [str(role) for role in Role if str(role) in roles]  # in the usual order
 
 
 @dataclass
@@ -132,7 +132,7 @@ def read_probe(directory: str, targets: Sequence[str], since: float) -> ProbeRes
 
 
 def _read_counts(file: Path, size: int) -> tuple[int, ...] | None:
-    """Read how often a process has called each target; None if there is no such file.
+    """Read how often a process has called each target; None if the file is missing or damaged.
 
     Args:
         file: The file, which has a 64-bit number for each target.
@@ -147,7 +147,14 @@ def _read_counts(file: Path, size: int) -> tuple[int, ...] | None:
 def _seen(
     process: ProcessStatus, target: str, index: int, counts: tuple[int, ...] | None
 ) -> ProbedProcess:
-    """Combine what the journal and the counts of a process say of the target at an index."""
+    """Combine what the journal and the counts of a process say of the target at an index.
+
+    Args:
+        process: The process.
+        target: The target, as text.
+        index: Its position on the command line, which is that of its count.
+        counts: How often each target was called; None if that cannot be read.
+    """
     probe = process.probed.get(target, TargetProbe())
     if not probe.is_imported:
         return ProbedProcess(process, probe, calls=0, reason="")

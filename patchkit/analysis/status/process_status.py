@@ -152,7 +152,7 @@ class PatchStatus:
 
     @property
     def out_of_reach(self) -> list[str]:
-        """Copies that could not be repointed, of all modules."""
+        """Copies that could not be repointed, of all modules, and what keeps code taken back."""
         copies = list(self.kept)
         for module in self.modules.values():
             copies += module.out_of_reach
@@ -191,7 +191,10 @@ class PatchStatus:
 
     @property
     def in_effect(self) -> str:
-        """Whether any code of the patch has run: yes, no or unknown."""
+        """Whether any code of the patch has run: yes, no or unknown.
+
+        It is "no" only if the calls of all targets can be observed, and none was called.
+        """
         observations = set(self.calls.values())
         if CALLED in observations:
             return "yes"
@@ -201,9 +204,11 @@ class PatchStatus:
 
     @property
     def is_silent(self) -> bool:
-        """Whether none of its code has run, though some of it could act without running.
+        """Whether nothing shows that the patch has had an effect, for `misplaced`.
 
-        Of an item of a container, such as a registry, nobody can see whether it is looked up.
+        So it has changed targets, of which none was called. A target whose calls are not observable
+        counts as not called if it is in `silent`, or is an item of a container such as a registry.
+        Any other one, such as a constant, may have been used unseen: then it is False.
         """
         for target, call in self.calls.items():
             is_unseen = target in self.silent or target.endswith("]")
@@ -321,8 +326,8 @@ class ProcessStatus:
 
     @property
     def original(self) -> "ProcessStatus | None":
-        """The process that this fork is a copy of; None where it is none, or nobody knows."""
-        ancestors = {self}
+        """The process that this fork is a copy of, past other copies; None for none, or unknown."""
+        ancestors = {self}  # a damaged journal may make a circle of them
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:
             original = original.parent
@@ -334,7 +339,10 @@ class ProcessStatus:
 
     @property
     def digest(self) -> str | None:
-        """Hash of its patch sets; of what is applied, where no engine was configured."""
+        """A hash of its patches: its digest, or a hash of its digests, one by role.
+
+        Without an engine it has none, so what is applied is hashed; None if that is unknown.
+        """
         if len(self.digests) == 1:
             return next(iter(self.digests.values()))
         if self.digests:
@@ -346,10 +354,13 @@ class ProcessStatus:
         )
 
     def stand(self, patch: PatchStatus) -> tuple[str, str]:
-        """Return the status of a patch as this process's roles make it, and the reason.
+        """Return the status of a patch as it is shown to people, and the reason.
+
+        Journals have no entry for a patch that is for other roles, so it stays armed; it is shown
+        as skipped.
 
         Args:
-            patch: One of its patches; an armed one that is not for this process counts as skipped.
+            patch: One of its patches.
         """
         if patch.status != "armed":
             return patch.status, patch.reason

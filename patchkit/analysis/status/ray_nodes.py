@@ -58,6 +58,7 @@ class RayNodes:
         for ray_node in self._ray.nodes():
             if ray_node["Alive"]:
                 pending[self._ask(ray_node["NodeID"], directory)] = ray_node
+        # All nodes work at once; `_answer` then asks which of them are done.
         self._ray.wait(list(pending), num_returns=len(pending), timeout=self._patience)
         return [
             self._answer(reference, ray_node) for reference, ray_node in pending.items()
@@ -86,6 +87,7 @@ class RayNodes:
         # The node may have no patchkit, so the module's code is sent along.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
         task = self._ray.remote(node.look)
+        # Without a claim to a CPU, the task also runs where all of them are in use.
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
         return task.options(**options).remote(directory)
 
@@ -114,7 +116,8 @@ def _check_listening(address: str) -> None:
         )
     try:
         socket.create_connection(
-            (host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS
+            (host.strip("[]"), int(port)),  # an IPv6 address stands in brackets
+            timeout=_CONNECT_SECONDS,
         ).close()
     except OSError as error:
         expected = "expected the address of a Ray cluster's head, host:port"

@@ -57,6 +57,7 @@ def new_run(command: Sequence[str]) -> Path:
     home = _home()
     if not _is_own(home):  # another user has made it
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
+    # The new run is one of those that are kept.
     for old in _folders(home)[_RUNS_KEPT - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
@@ -70,6 +71,8 @@ def new_run(command: Sequence[str]) -> Path:
 
 def discard_run(folder: Path) -> None:
     """Delete the folder of a run unless there is a journal in it.
+
+    A run in which no process had patchkit would only be one more in the list.
 
     Args:
         folder: The folder.
@@ -92,6 +95,7 @@ def all_runs() -> list[Run]:
         if moments.count(name) > 1:  # two runs began in the same second
             name = folder.name
         facts = _facts(folder)
+        # The file with the facts may be missing, or damaged.
         started = facts.get("started")
         if not isinstance(started, float):
             started = _time_of_name(name)
@@ -171,11 +175,14 @@ def _home() -> Path:
 
 
 def _is_own(home: Path, *, make: bool = True) -> bool:
-    """Whether a path is a folder to which no other user can write; with `make`, it is made."""
+    """Whether a path is a folder to which no other user can write; with `make`, it is made.
+
+    The path is in the folder of temporary files, where another user may have made it before.
+    """
     try:
         if make:
             home.mkdir(mode=0o700, exist_ok=True)
-        facts = home.lstat()
+        facts = home.lstat()  # a link, wherever it leads, is no folder
     except OSError:
         return False
     is_writable_by_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -192,7 +199,7 @@ def _is_running(run: Path) -> bool:
     """Whether a process of this host that wrote a journal in a folder is alive."""
     local_host = os.uname().nodename
     for file in run.glob("*.jsonl"):
-        host, pid = writer(file.name)
+        host, pid = writer(file.name)  # the pid is 0 if the file is no journal
         if host == local_host and pid and _is_alive(pid):
             return True
     return False
@@ -201,7 +208,7 @@ def _is_running(run: Path) -> bool:
 def _is_alive(pid: int) -> bool:
     """Whether there is a process with a pid; PermissionError means another user's."""
     try:
-        os.kill(pid, 0)
+        os.kill(pid, 0)  # signal 0 is never sent, only checked
     except OSError as error:
         return isinstance(error, PermissionError)
     return True

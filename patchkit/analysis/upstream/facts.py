@@ -76,6 +76,7 @@ class Facts:
         }
         if self.signature is not None:
             plain["signature"] = self.signature.as_data()
+        # What is unknown is left out: `of_data` gives it the default of its field.
         return {
             name: value
             for name, value in plain.items()
@@ -85,6 +86,7 @@ class Facts:
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> "Facts":
         """Return the facts that `as_data` returned as `data`, before or after JSON."""
+        # JSON has made lists of all tuples.
         fields = dict(data)
         if "signature" in fields:
             fields["signature"] = Signature.of_data(fields["signature"])
@@ -116,6 +118,7 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
         accessor = _accessor(resolver, target)
         if accessor is not None:
             return accessor
+        # What a class has no attribute for, its instances may store: `self.x = …`.
         storage = resolver.storage(resolution)
         return Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
@@ -139,7 +142,7 @@ def _with_source(
 ) -> Facts:
     """Add the facts that only the source of a target tells: hashes, bases and the like."""
     functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
-    shape = None
+    shape = None  # of several definitions, by a condition, it would not tell which one
     if len(functions) == 1:
         shape = of_nodes(functions, named=False)
     bases = [
@@ -161,7 +164,10 @@ def _with_source(
 
 
 def _returned(resolution: Resolution) -> str:
-    """Say what kind of thing a call returns; "" where that depends on how the name is bound."""
+    """Say what kind of thing a call returns, such as a coroutine; "" for a class or value.
+
+    It is "" as well where the variants, the ways in which the name may be bound, differ in that.
+    """
     kinds = {
         returned_by(variant.nodes[0])
         for variant in resolution.variants
@@ -180,6 +186,7 @@ def _fingerprint(cls: Value) -> str:
 def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
     """List the file and the lines of each piece of code that a call wraps."""
     ranges = []
+    # `wrapped` lists code for each way in which the name may be bound; each piece counts once.
     for code in dict.fromkeys(itertools.chain.from_iterable(resolution.wrapped)):
         lines = lines_of([code.node])
         if lines:
@@ -188,9 +195,10 @@ def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
 
 
 def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str | None:
-    """Hash how a target is written, without a parser; None where that finds another definition.
+    """Hash how a target is written, as `wording_of` finds it without a parser.
 
-    The run time relies on this hash, so it must be of the same lines that the resolver found.
+    At run time a process compares this hash before it parses anything. So it is None where
+    `wording_of` finds nothing, or other lines than the resolver.
     """
 
     def read(name: str) -> tuple[bytes, bool] | None:
@@ -214,7 +222,9 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
 def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
     """Name the class that a member is inherited from; '' if the target's own class defines it."""
     if not _is_member(target) or "." not in resolution.qualname:
-        return ""
+        return (
+            ""  # no member, or one that is a function of a module: `method = function`
+        )
     owner_qualname = resolution.qualname.rpartition(".")[0]
     named_class = resolver.resolve(target.holder)
     if named_class.kind is not Kind.CLASS:
@@ -256,7 +266,10 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
 
 
 def _accessor_kind(node: ast.AST) -> str:
-    """Return "setter" for a `def` below `@name.setter`; "getter" if it has no such decorator."""
+    """Return which function of a property a `def` is, "setter" below `@name.setter`.
+
+    It is "getter" without such a decorator, as below `@property`.
+    """
     if isinstance(node, DEFS):
         for decorator in node.decorator_list:
             if (

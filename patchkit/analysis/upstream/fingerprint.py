@@ -56,6 +56,7 @@ def of_resolution(resolution: Resolution) -> str | None:
     if resolution.state != "present":
         return None
     parts: list[str] = []
+    # A variant is one way to bind the target; `wrapped` has the code that each of them wraps.
     for variant, wrapped in zip(resolution.variants, resolution.wrapped, strict=True):
         if variant.state == "present":
             parts += _parts_of_value(variant, wrapped)
@@ -100,6 +101,7 @@ def canonical(
     Yields:
         The tokens.
     """
+    # The nodes whose annotations count: of the root if asked for, and of what is met below it.
     annotated_ids = _annotated(node) if annotated else set()
     # A stack of nodes and tokens, the next one last; with each, whether it stands in a class.
     pending: list[tuple[ast.AST | str, bool]] = [(node, in_class)]
@@ -137,10 +139,12 @@ def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
     if value.kind is not Kind.OUTSIDE:
+        # A field's annotation is read by dataclasses, an operator's by what makes its schema.
         is_field = value.kind is Kind.FIELD
         is_operator = any(operator_call(code.node) for code in wrapped)
         nodes: Iterable[ast.AST] = value.nodes
         if value.kind is Kind.GENERATED:
+            # Of a method that Python generates, such as a dataclass's `__init__`, the class.
             nodes = map(_without_methods, nodes)
         for node in nodes:
             parts += canonical(node, in_class=is_field, annotated=is_operator)
@@ -164,6 +168,7 @@ def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:
     """List the tokens of a condition; its text counts only where there is no test to parse."""
     if test is None:
         return [f"if {text}"]
+    # The `else` of a test has the same `test`, and the text `not (…)`.
     negation = "not" if text.startswith("not (") else ""
     return [f"if {negation}", *canonical(test)]
 
@@ -191,6 +196,7 @@ def _children(
     Yields:
         Each with whether it stands in the body of a class.
     """
+    # Whether the node's fields do: an `if` in a class leaves that as it is, a function ends it.
     is_in_class = isinstance(node, ast.ClassDef) or (
         in_class and not isinstance(node, _SCOPES)
     )
@@ -240,7 +246,10 @@ def _part(value: object) -> ast.AST | str:
 
 
 def _annotated(node: ast.AST) -> set[int]:
-    """Return the ids of a function and of its parameters: the nodes that have its annotations."""
+    """Return the ids of a function and of its parameters: the nodes that have its annotations.
+
+    It is an empty set for any other node.
+    """
     if not isinstance(node, DEFS):
         return set()
     annotated_ids = {id(node)}
@@ -273,7 +282,10 @@ def _constant(value: object) -> str:
 
 
 def _joined(node: ast.JoinedStr) -> list[ast.expr]:
-    """Join adjacent texts of an f-string, which versions of Python split in different ways."""
+    """Return the parts of an f-string, with adjacent texts joined and empty ones left out.
+
+    Versions of Python split the texts in different ways.
+    """
     joined: list[ast.expr] = []
     for part in node.values:
         if not isinstance(part, ast.Constant):
@@ -288,7 +300,10 @@ def _joined(node: ast.JoinedStr) -> list[ast.expr]:
 
 
 def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
-    """Whether a statement does nothing: `pass`, a docstring, `...`, a bare annotation."""
+    """Whether a statement does nothing: `pass`, a docstring, `...`, or `x: int` by itself.
+
+    In the body of a class `x: int` counts, as dataclasses read it as a field.
+    """
     if isinstance(statement, ast.Pass):
         return True
     if isinstance(statement, ast.Expr):
@@ -301,7 +316,10 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
 
 
 def _in_order(body: list[ast.AST]) -> list[ast.AST]:
-    """Sort the members of a class that may stand in any order: undecorated methods defined once."""
+    """Move the methods of a class whose order does not matter to its end, sorted by name.
+
+    These are the undecorated ones that are defined once; all other statements stay in order.
+    """
     counts = Counter(member.name for member in body if isinstance(member, SCOPES))
     fixed: list[ast.AST] = []
     methods: dict[str, ast.AST] = {}

@@ -61,6 +61,7 @@ def _open_folder(folder: Path) -> ReleaseSource:
     if (folder / "__init__.py").is_file():
         return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
     root = _import_root(folder)
+    # The import packages: modules of one file, and folders with a Python file anywhere in them.
     tops = {file.stem for file in root.glob("*.py")}
     for file in root.glob("*/**/*.py"):
         tops.add(file.relative_to(root).parts[0])
@@ -83,10 +84,10 @@ def _python(source: ReleaseSource) -> list[str]:
 
 
 def content_hash(source: ReleaseSource) -> str:
-    """Return a hash of the Python files of a package.
+    """Return a hash of the Python files of a package, as the key under which its uses are stored.
 
     Args:
-        source: Its files; one whose hash the source knows already is not read.
+        source: Its files; one whose mark, a hash, the source has without reading it is not read.
     """
     digest = hashlib.sha256()
     for path in _python(source):
@@ -109,7 +110,7 @@ def modules_of(source: ReleaseSource, names: Collection[str]) -> Iterator[Module
     """
     paths = _python(source)
     source.prefetch(paths)
-    mention = re.compile(rf"\b({'|'.join(names)})\b".encode())
+    mention = re.compile(rf"\b({'|'.join(names)})\b".encode())  # one of them as a word
     for path in paths:
         text = source.read(path) or b""
         if mention.search(text):

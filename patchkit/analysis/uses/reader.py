@@ -39,7 +39,8 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         roots: The names of the import packages.
 
     Returns:
-        The uses. One counts as guarded also if a file itself assigns what is used, such as `up.x`.
+        The uses. One of `up.x` counts as guarded also if one of the files assigns `up.x` itself: it
+        is there, then, whatever the release has.
     """
     uses: list[Use] = []
     assigned: set[str] = set()
@@ -52,7 +53,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
 
 
 def _guarded_if_assigned(use: Use, assigned: set[str]) -> Use:
-    """Return a use, as guarded if a file assigns its target, or what contains the target."""
+    """Return a use, marked as guarded if a file assigns its target, or what contains the target."""
     if assigned.isdisjoint(_assignments_that_provide(use.target)):
         return use
     return use._replace(guarded=True)
@@ -132,7 +133,7 @@ class _Reader:
         """Read statements; those after `if not hasattr(…): return` are guarded."""
         with self._state():
             for statement in body:
-                # A statement that is nested too deep is left out; the next ones are read.
+                # A statement that is nested too deep for Python's stack is left out.
                 with contextlib.suppress(RecursionError):
                     self._visit(statement)
                 if self._guards.guards_after(
@@ -145,8 +146,8 @@ class _Reader:
         """Set the state for the time of a block, and restore it afterwards, `_bases` included.
 
         Args:
-            guarded: Whether the part that is read now is guarded.
-            called: Whether it runs only when a function is called.
+            guarded: Whether the block is guarded; inside of a guarded block it is in any case.
+            called: Whether it runs only when a function is called; inside of one, in any case.
         """
         was_guarded = self._guarded
         was_in_function = self._in_function
@@ -166,7 +167,11 @@ class _Reader:
         special(node)
 
     def _children(self, node: ast.AST) -> None:
-        """Read the parts of a node; bodies of functions as run later, annotations if evaluated."""
+        """Read the parts of a node.
+
+        The body of a function is read as one that runs later, and annotations only where Python
+        evaluates them.
+        """
         # Python evaluates no annotation of a local variable.
         is_local = self._in_function and isinstance(node, ast.AnnAssign)
         for name, value in ast.iter_fields(node):
@@ -191,7 +196,11 @@ class _Reader:
                 self._visit(part)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
-        """Read a `try`; body and handlers are guarded if it catches the error of an absence."""
+        """Read a `try`; body and handlers are guarded if it catches the error of an absence.
+
+        A handler is what runs in the other releases. What an `else` or `finally` does is not
+        caught.
+        """
         with self._state(guarded=catches(node, at_import=not self._in_function)):
             self._block(node.body)
             for handler in node.handlers:
@@ -202,7 +211,10 @@ class _Reader:
     _TryStar = _Try
 
     def _guarding(self, node: Guarding) -> None:
-        """Read a node whose parts are guarded if its condition is a test for something."""
+        """Read a node whose parts are guarded if its condition is a test for something.
+
+        That is a test whether a name exists in upstream, or of the version; see `Guards`.
+        """
         with self._state(guarded=self._guards.guards_inside(node)):
             self._children(node)
 
@@ -221,7 +233,7 @@ class _Reader:
         for outside in (*node.decorator_list, *node.keywords):
             self._visit(outside)
         with self._state():
-            # With several bases, `super().method` may be another base's.
+            # `super().method` is a use of the base; with several, it may be another one's.
             self._bases = []
             if len(node.bases) == 1:
                 self._bases = bases
@@ -265,11 +277,12 @@ class _Reader:
             self._use(node, target, "attribute")
         else:
             self.assigned.add(_path(target))
-            self._visit(node.value)
+            self._visit(node.value)  # `up` itself is used all the same
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
         """Read `sys.modules["up.a"] = …` as the assignment of a module."""
         if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
+            # The key is a string, or a name to which the file assigns one.
             module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
             if "." in module:  # a whole package is only a stand-in, for tests
                 self.assigned.add(f"{module}:")
@@ -289,7 +302,10 @@ class _Reader:
             self._visit(argument)
 
     def _method_of_super(self, node: ast.Call, method: ast.Attribute) -> None:
-        """Read `super().method(…)`; `super(…)` with arguments may mean another class."""
+        """Read `super().method(…)` as a call of the base's method.
+
+        `super(…)` with arguments is left out, as it may mean another class.
+        """
         has_arguments = isinstance(method.value, ast.Call) and method.value.args
         if has_arguments:
             return
@@ -310,6 +326,7 @@ class _Reader:
         if not node.args:
             return
         module = text_of(node.args[0])
+        # Only an absolute name: `text_of` returns "" for what is no literal, and `.a` is relative.
         if all(part.isidentifier() for part in module.split(".")):
             with self._state(guarded=guarded):
                 self._use(node, Target(module), "import")
@@ -326,6 +343,7 @@ class _Reader:
         if function == "setattr":
             self.assigned.add(_path(target))
             return
+        # `hasattr` handles a missing attribute, and so does `getattr` with a default.
         with self._state(guarded=len(node.args) >= _ATTRIBUTE_TESTS[function]):
             self._use(node, target, "attribute")
 
@@ -336,6 +354,7 @@ class _Reader:
         if target is None:
             return None
         for name in attributes:
+            # An attribute is a module if the file imports it: `a.b` after `import a.b`.
             inner = f"{target.module}.{name}"
             if not target.qualname and inner in self._modules:
                 target = Target(inner)
@@ -366,7 +385,7 @@ def _member(owner: Target, name: str) -> Target:
 
 
 def _call(node: ast.Call) -> Call:
-    """Describe the arguments of a call."""
+    """Describe the arguments of a call: how many and which, not their values."""
     stars = [argument for argument in node.args if isinstance(argument, ast.Starred)]
     names = tuple(keyword.arg for keyword in node.keywords if keyword.arg)
     # `**kwargs` is a keyword without a name.

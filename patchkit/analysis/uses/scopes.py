@@ -92,7 +92,8 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
         tree: The module; scopes are not told apart, so a name counts wherever it is bound.
 
     Returns:
-        The targets by name; None for a name that is also bound to something else, or not imported.
+        The targets by name; None for a name that is not imported, or also bound to something else:
+        what it stands for where it is used is not known.
     """
     targets: dict[str, Target | None] = {}
     for node in ast.walk(tree.tree):
@@ -116,8 +117,9 @@ def _bound_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.arg):
         return node.arg
     if isinstance(node, ast.alias):
-        return None
-    # A definition, an `except E as name`, or a pattern of `match`.
+        return None  # a part of an import; it has a `name` too
+    # A definition, an `except E as name`, or a pattern of `match`: `case C() as name`,
+    # `case [*name]`, `case {**rest}`.
     name = getattr(node, "name", getattr(node, "rest", None))
     if isinstance(name, str):
         return name
@@ -133,6 +135,7 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
             count, because the import fails all the same.
     """
     for handler in node.handlers:
+        # It catches everything, or one of the errors that Python raises for what is missing.
         is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
             _identifiers(handler.type)
         )
@@ -169,11 +172,14 @@ class Guards:
             ):
                 self._flags |= stored(node)
         for node in nodes:
+            # Outer statements come first: a test may name a flag that was found before.
             if isinstance(node, ast.Assign) and self.is_test(node.value):
                 self._flags |= stored(node)
 
     def guards_inside(self, node: Guarding) -> bool:
-        """Whether what a node contains runs, or may fail, only if something exists upstream.
+        """Whether a node tests for something upstream, or suppresses the error that it is missing.
+
+        What the node contains is guarded then, both branches of an `if` included.
 
         Args:
             node: A statement or expression that runs a part of itself under a condition, or a
@@ -200,9 +206,10 @@ class Guards:
         """
         identifiers = _identifiers(test)
         if _ATTRIBUTE_TESTS & identifiers and self._imported & identifiers:
-            return True
+            return True  # `hasattr(up, "x")`
         if self._flags & identifiers:
-            return True
+            return True  # `HAS_X`
+        # `up.__version__ >= …`, `TYPE_CHECKING`, `find_spec(…)`
         return any(map(_VERSION_TEST.fullmatch, identifiers))
 
     def guards_after(self, node: ast.stmt, *, at_import: bool) -> bool:
@@ -219,6 +226,7 @@ class Guards:
             return False
         if _ends(node.body) or _ends(node.orelse):
             return True
+        # In a function, a release that lacks something need not call it.
         return not at_import and (_raises(node.body) or _raises(node.orelse))
 
 

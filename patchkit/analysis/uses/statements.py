@@ -8,9 +8,10 @@ from patchkit.analysis.upstream.resolving.syntax import dotted
 
 
 def block_nodes(tree: ast.Module) -> list[ast.AST]:
-    """Return a module, its statements and the parts of statements that have blocks of their own.
+    """Return a module and all its statements, with the parts of some that have blocks of their own.
 
-    They are in order of depth, the outermost first.
+    Such parts are handlers of `try` and cases of `match`. The nodes are in order of depth, the
+    outermost first. Unlike in `ast.walk`, expressions are left out, which would take longer.
 
     Args:
         tree: The module.
@@ -30,7 +31,8 @@ def block_nodes(tree: ast.Module) -> list[ast.AST]:
 def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the modules that `import` statements name, and their packages.
 
-    `import a.b` gives `a.b` and `a`. An attribute of that name is the module, then.
+    `import a.b` gives `a.b` and `a`. So where the file has `a.b`, it means the module, not an
+    attribute of the package.
 
     Args:
         nodes: The statements of a file; those with `from … import` do not count.
@@ -49,6 +51,8 @@ def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
 
 def assigned_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Return the strings that are assigned to names, by name, as in `NAME = "vllm.a"`.
+
+    `sys.modules[NAME] = …` is understood with them.
 
     Args:
         nodes: The statements of a file.

@@ -53,6 +53,7 @@ class Use(NamedTuple):
         signature = None
         if self.ours is not None:
             signature = self.ours.as_data()
+        # Between the target and `ours`, all fields are plain values or tuples.
         return (str(self.target), *self[1:-1], signature)
 
     @classmethod

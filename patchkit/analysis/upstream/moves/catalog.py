@@ -21,6 +21,11 @@ _LINE = re.compile(
     rb"|^(%s)[ \t]*(?::[^=\n]+)?=(?!=)" % (_NAME, _NAME),
     re.MULTILINE,
 )
+"""Matches the beginning of a line that `scan` reads, with four groups.
+
+In `  def f`, `async def f`, `class C` or `if`: the indentation, `def` or `class`, and the name. In
+`NAME = 1` or `NAME: int = 1` of a module: the name, as the last group.
+"""
 _RUN = 4
 """How many successive tokens are compared at a time."""
 TRIVIAL = 20
@@ -94,6 +99,7 @@ def block(text: bytes, definition: Definition) -> bytes:
     following = _end(definition.width).search(text, definition.start + definition.width)
     if following is None:
         return text[definition.start :]
+    # The pattern begins with the newline that ends the block.
     return text[definition.start : following.start() + 1]
 
 
@@ -152,6 +158,7 @@ class Likeness:
         """The number of tokens, of a function only those of its body: `return self.x` has 12."""
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
+        # A source of less than four tokens is one run of all its tokens.
         starts = range(max(1, len(tokens) - _RUN + 1))
         self._runs = frozenset(
             hash(tuple(tokens[start : start + _RUN])) for start in starts
@@ -175,9 +182,11 @@ def _tokens(node: ast.AST, **changes: object) -> list[str]:
 
     Args:
         node: The statement.
-        changes: Fields that a definition is given before, such as `body=[]`.
+        changes: Of a class or function, values that replace those of fields, such as `body=[]` to
+            leave its body out.
     """
     if isinstance(node, SCOPES):
+        # A copy is changed, as others use the node.
         fields: dict[str, Any] = {
             name: getattr(node, name, None) for name in node._fields
         }
@@ -258,10 +267,10 @@ class Catalog:
         return frozenset(self._modules.files.python())
 
     def named(self, short_name: str) -> set[str]:
-        """Return the paths of the modules that have a name.
+        """Return the paths of all modules of a name, whatever their packages.
 
         Args:
-            short_name: The last part of their names.
+            short_name: The last part of their names, `core` for `vllm.v1.engine.core`.
         """
         return self._by_name.get(short_name, set())
 
@@ -346,6 +355,8 @@ def nearness(first: str, second: str) -> float:
 
 def rarest(text: bytes, files: Sequence[SourceFile], count: int) -> list[bytes]:
     """Return the words of a text that occur in the fewest files.
+
+    A file that has most of them may contain the text; others need not be parsed to compare them.
 
     Args:
         text: The text.

@@ -111,6 +111,7 @@ class Evidence:
         self._reach = reach
         self.new_catalog = Catalog(new.modules)
         if old is None:
+            # An empty release, which has no file in common with the new one.
             no_release = Tree("no release", version=None, root=Path())
             self.old_catalog = Catalog(Modules(Files(no_release)))
         else:
@@ -140,6 +141,7 @@ class Evidence:
             grown = self._grown_within_reach(module, size)
             yield self.new_catalog.files(near_or_added.union(grown))
         elif self._reach is None:
+            # Without an old release, any file may be new: all are read, if nothing forbids it.
             yield self.new_catalog.files(self.new_catalog.paths)
 
     def _grown_within_reach(self, module: str, size: int) -> Iterator[str]:
@@ -164,7 +166,11 @@ class Evidence:
             yield path
 
     def _has_grown(self, path: str, size: int) -> bool:
-        """Whether a file of both releases has gained half of `size` bytes, or may have."""
+        """Whether a file of both releases has gained half of `size` bytes, or may have.
+
+        Half, as something else may have been removed from the file meanwhile.
+        """
+        # A mark has the size and hash of a file; None if they are not known without reading it.
         new_mark = self.new_catalog.source.mark(path)
         old_mark = self.old_catalog.source.mark(path)
         if not new_mark or not old_mark:
@@ -173,6 +179,7 @@ class Evidence:
 
     def _has_changed(self, path: str) -> bool:
         """Whether a file of the new release is new, or may have other content than before."""
+        # A mark has the size and hash of a file; None if they are not known without reading it.
         new_mark = self.new_catalog.source.mark(path)
         return new_mark is None or new_mark != self.old_catalog.source.mark(path)
 
@@ -244,16 +251,17 @@ class Evidence:
 
         Args:
             file: The file of the definitions.
-            definitions: The definitions; those that the old release had are left out.
+            definitions: The definitions; those that the old release had are left out, and those of
+                another kind.
             lost: The definition that is looked for.
 
         Yields:
-            A candidate for each that may be the one, however alike it is.
+            A candidate for each of the others, however little alike it is.
         """
         siblings = self._siblings(lost)
         owner = lost.target.qualname.removesuffix(lost.name)
         for definition in definitions:
-            # A class or module that had this name before, too, has not renamed the lost one to it.
+            # Before, this name stood beside the lost one: the lost one was not renamed to it.
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue
@@ -274,6 +282,8 @@ class Evidence:
 
     def best(self, candidates: Iterable[Candidate], near: Target) -> Candidate | None:
         """Choose the most alike candidate that the release really has.
+
+        The scan of a file may have taken a line in a string for a definition, for example.
 
         Args:
             candidates: The candidates.
@@ -304,6 +314,8 @@ class Evidence:
     def succeeds(self, file: SourceFile, module: str) -> bool:
         """Whether a file took at least two, and half, of the names that a module defined.
 
+        Then it is a successor of the module, in which a name alone tells what a definition became.
+
         Args:
             file: The file of the new release.
             module: The module of the old release.
@@ -325,6 +337,7 @@ class Evidence:
             The new module as a candidate; None if it is not the old one.
         """
         has_same_name = new.short_name == old.short_name
+        # A module that defines nothing can have no name in common with another.
         has_common = bool(old.tops & new.tops) or not old.tops
         if not (has_same_name and has_common) and not self.succeeds(new, old.module):
             return None
@@ -355,7 +368,8 @@ class Evidence:
         Args:
             file: The file of the new release.
             qualname: The definition in it.
-            target: The definition that is looked for: a file that its module became may have it.
+            target: The definition that is looked for. If the file came from its module, what the
+                file has may be just that definition, so it does not count as there before.
         """
         if not self._has_changed(file.path):
             return True

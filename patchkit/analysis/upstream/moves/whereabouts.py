@@ -90,7 +90,7 @@ class MoveSearch:
         if len(target.steps) > 1:
             return self._member(target, old)
         if old.kind is Kind.OUTSIDE:
-            return GONE
+            return GONE  # another distribution defines it
         if old.defined and old.defined != target:
             return self._alias(old, old.defined)
         return self._definition(target, old)
@@ -113,14 +113,17 @@ class MoveSearch:
         return result._replace(words=f"it was {defined}, {result.words}")
 
     def _member(self, target: Target, old: Resolution) -> MoveResult:
-        """Find a member of a class: in the class that the old one became, or else by its body."""
+        """Find a member of a class: in the same class, or in the one that its class became.
+
+        Where neither has it, it is looked for by its body.
+        """
         owner = target.holder
         if self._new.resolve(owner).state == "present":
             return self._lost_member(owner, old)
         new_owner = self.find(owner).place
         if new_owner is None:
             return self._by_body(old, f"{owner} is gone too")
-        member = target.qualname[len(owner.qualname) :]
+        member = target.qualname[len(owner.qualname) :]  # with its dot: `.method`
         moved = Target(new_owner.module, new_owner.qualname + member)
         new = self._new.resolve(moved)
         if new.state == "present":
@@ -147,6 +150,7 @@ class MoveSearch:
             renamed = self._renamed_in(owner, lost)
             if renamed is not None:
                 return _by_candidate(renamed, "renamed to")
+        # The target names the derived class, `origin` the base where the member is defined.
         origin = old.defined
         if origin is not None and _is_inherited(old.target, origin):
             new = self._new.resolve(origin)
@@ -156,7 +160,8 @@ class MoveSearch:
         return self._by_body(old, f"{owner} no longer has it")
 
     def _renamed_in(self, owner: Target, lost: LostDefinition) -> Candidate | None:
-        """Find a method of the same class that has another name and the same body."""
+        """Find a method of the same class that has another name, and a body that is much alike."""
+        # The class may be imported: its methods are in the file that defines it.
         defined_owner = self._new.resolve(owner).defined or owner
         file = self._evidence.new_catalog.module(defined_owner.module)
         if file is None or lost.likeness.is_trivial:
@@ -174,7 +179,7 @@ class MoveSearch:
         return self._evidence.best(alike, lost.target)
 
     def _by_body(self, old: Resolution, otherwise: str) -> MoveResult:
-        """Find a definition of the same body in any file.
+        """Find a definition in any file whose body is much like that of a member.
 
         Args:
             old: The member in the old release.
@@ -228,6 +233,7 @@ class MoveSearch:
     def _by_name(self, target: Target) -> MoveResult:
         """Find the only definition of the target's name, where no old source can be compared."""
         namesakes: set[Target] = set()
+        # Its size is not known: with 0, every file that has not become smaller is read.
         for files in self._evidence.stages(target.module, 0):
             for file in files:
                 if _has_name(file, target):
@@ -251,7 +257,7 @@ def _has_name(file: SourceFile, target: Target) -> bool:
 
 
 def _is_inherited(target: Target, origin: Target) -> bool:
-    """Whether a member of a class is defined in another class."""
+    """Whether a member of a class is defined in another class, or outside of classes."""
     return bool(origin.qualname) and origin.holder != target.holder
 
 

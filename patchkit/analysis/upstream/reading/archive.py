@@ -38,6 +38,7 @@ MAX_DOWNLOAD = 4 << 30
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_NAME = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
+"""Finds control characters, a backslash, `/` or `C:` at the beginning, and a part `.` or `..`."""
 
 
 class ArchiveMember(NamedTuple):
@@ -197,7 +198,10 @@ class Archived:
 
     @contextlib.contextmanager
     def _failing_once(self) -> Iterator[None]:
-        """Name the archive in an error from the context; raise it again in any later context."""
+        """Name the archive in an error from the context; raise it again in any later context.
+
+        So an archive that cannot be read is asked for once, not once for each file.
+        """
         if self._failure:
             raise self._failure
         try:
@@ -319,10 +323,12 @@ def _check_total(size: int, limit: int) -> None:
 
 
 def _by_installed_path(paths: Iterable[str]) -> dict[str, str]:
-    """Map the paths of packages below site-packages to those in the source distribution.
+    """Map paths below site-packages to those in a source distribution, of its packages only.
+
+    `vllm/config.py` is mapped to `src/vllm/config.py`; what is in no package is left out.
 
     Args:
-        paths: The paths in the source distribution, such as `src/vllm/config.py`.
+        paths: The paths of the files in the source distribution.
     """
     paths_in_tree = set(paths)
     by_installed_path: dict[str, str] = {}

@@ -100,7 +100,7 @@ class Cache:
             url: The URL that was asked for it.
             page: The page.
         """
-        head = json.dumps(page[:-1]).encode()
+        head = json.dumps(page[:-1]).encode()  # all but the body, on one line
         self.put(f"page {url}", head + b"\n" + page.body)
 
     def get(self, name: str) -> bytes | None:
@@ -110,6 +110,7 @@ class Cache:
             return self._memory.get(name)
         try:
             data = file.read_bytes()
+            # Its time is that of its last use, by which `_shrink` chooses what to delete.
             if time.time() - file.stat().st_mtime > _DAY:
                 os.utime(file)
         except OSError:
@@ -118,7 +119,7 @@ class Cache:
             content = zlib.decompress(data[_DIGEST_SIZE:])
             if _digest(name, content) == data[:_DIGEST_SIZE]:
                 return content
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # it is damaged
             file.unlink()
         return None
 
@@ -167,6 +168,7 @@ def _digest(name: str, content: bytes) -> bytes:
 def _write(file: Path, data: bytes) -> None:
     """Write a file whole or not at all: write another one, and rename it."""
     if not file.parent.is_dir():
+        # One after the other, as `parents=True` makes parents that others can read.
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
     # mkstemp makes a file that only its owner can read.
@@ -187,7 +189,7 @@ def _shrink(folder: Path, limit: int) -> None:
         with contextlib.suppress(OSError):  # another process has deleted it
             state = file.stat()
             files.append((state.st_mtime, state.st_size, file))
-    files.sort(reverse=True)
+    files.sort(reverse=True)  # the one not used for longest is the last
     total = sum(size for _, size, _ in files)
     if total <= limit:
         return

@@ -77,6 +77,7 @@ class CommitSource:
         for entry in entries:
             if not entry:
                 continue
+            # `100644 blob HASH SIZE`, a tab, and the path
             columns, _, path_in_tree = entry.partition("\t")
             mode, _, name, size = columns.split()
             path = _installed_path(path_in_tree)
@@ -141,7 +142,8 @@ def commits(repository: Path) -> list[Commit]:
     remote = _git(
         repository, "config", "--default", "", "--get", "remote.origin.url"
     ).decode()
-    slug = _SLUG.search(remote.strip())
+    slug = _SLUG.search(remote.strip())  # `owner/name`
+    # Hash, day, tags and branches, and title, with NUL between them.
     form = "--format=%H%x00%cs%x00%D%x00%s"
     text = _git(
         repository, "log", "--first-parent", "--reverse", "--decorate=short", form
@@ -151,7 +153,7 @@ def commits(repository: Path) -> list[Commit]:
     for line in text.decode(errors="replace").splitlines():
         commit_hash, day, references, title = line.split("\0")
         version = _tagged_version(references) or version
-        if slug:
+        if slug:  # `Fix it (#123)` is `Fix it (owner/name#123)`
             title = re.sub(r"\((#\d+)\)$", rf"({slug[1]}\1)", title)
         history.append(Commit(commit_hash, day, title, version.removeprefix("v")))
     return history
@@ -195,7 +197,7 @@ def first_day(file: Path, text: str = "") -> str:
         The day, such as `2026-07-16`; `''` where git finds none.
     """
     search = []
-    if text:
+    if text:  # -S: only commits that change how often the file contains it
         search = ["-S", text, "--no-textconv", "--no-ext-diff"]
     try:
         log = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)

@@ -134,16 +134,22 @@ class Connections:
             raise self._unreachable(url, error) from error
 
     def _login(self, url: str) -> str:
-        """Return the login for a URL: its own, that of pip's settings, or that of `~/.netrc`."""
+        """Return the login for a URL: its own, that of pip's settings, or that of `~/.netrc`.
+
+        It is `name:password`, or '' for none. The file is read once for each host.
+        """
         host = host_of(url)
         if host not in self._logins:
             self._logins[host] = _login_of_netrc(url)
         return _login_of(url) or self._logins[host]
 
     def _unreachable(self, url: str, error: Exception) -> UnreachableError:
-        """Return the error for a request that failed; note a host that is down."""
+        """Return the error for a request that failed; note a host that is down.
+
+        Further requests to such a host fail at once, for the reason that is noted.
+        """
         reason = f"{host_of(url)} does not answer ({_reason(error)})"
-        cause = getattr(error, "reason", error)
+        cause = getattr(error, "reason", error)  # the error before the last retry
         if isinstance(cause, _DOWN):
             self._down[host_of(url)] = reason
         if isinstance(cause, exceptions.SSLError):
@@ -190,7 +196,7 @@ class Connections:
         settings = self._settings
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
-            "block": True,
+            "block": True,  # wait for one of them, and make no more
             "timeout": urllib3.Timeout(settings.timeout or None),
             "retries": urllib3.Retry(
                 settings.retries,
@@ -249,5 +255,5 @@ def _login_of_netrc(url: str) -> str:
 def _reason(error: BaseException) -> str:
     """Return the message of an error, or of the error that urllib3 has wrapped in it."""
     cause = getattr(error, "reason", None) or error
-    # urllib3 begins with the connection's representation.
+    # urllib3 begins with the connection: `HTTPSConnectionPool(host='up', port=443): Read timed out`
     return re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))

@@ -19,6 +19,7 @@ ROOTS = ("", "src/", "python/")
 """Where in its tree a project keeps its import packages, in this order; the last is Ray's."""
 
 _EXTENSION = re.compile(r"((?:[^/]+/)*[^\W\d]\w*)(?:\.[^/]+)?\.(?:so|pyd)")
+"""Matches `vllm/_C.abi3.so` and `vllm/_C.so`; the group is `vllm/_C`, without the suffixes."""
 
 
 class ContentMark(NamedTuple):
@@ -107,6 +108,7 @@ def check_size(path: str, size: int) -> None:
     Raises:
         UpstreamError: They are more than `MAX_FILE`.
     """
+    # "It" is the release, whose name those who catch the error put in front.
     if size > MAX_FILE:
         raise UpstreamError(
             f"{path} in it has {size:,} bytes; Python files of up to {MAX_FILE:,} are read"
@@ -198,7 +200,7 @@ class ParsedFiles:
         if stored is parsed:
             self._size += len(parsed.text)
         while self._size > self._limit and len(self._files) > 1:
-            oldest = next(iter(self._files))
+            oldest = next(iter(self._files))  # the first was not used for longest
             self._size -= len(self._files.pop(oldest).text)
         return stored
 
@@ -271,7 +273,8 @@ class Files:
         """
         needed = set(paths)
         unparsed = [path for path in needed if self._key(path) not in self._shared]
-        # A file that was parsed and dropped since is fetched only if it is needed.
+        # Of the others, those with content that no release had; for content that was parsed before,
+        # and dropped since, it would be too much.
         ever_parsed = self._shared.ever_parsed()
         likely = {path for path, _ in ever_parsed} - needed
         changed = [path for path in likely if self._key(path) not in ever_parsed]
@@ -286,7 +289,7 @@ class Files:
 
     @cached_property
     def _listed(self) -> dict[str, set[str]]:
-        """All extension modules, folders and top-level names, by the kind of question for them."""
+        """All extension modules, folders and top-level names, by the kind of question for each."""
         paths = self.source.paths()
         extensions: set[str] = set()
         for path in paths:

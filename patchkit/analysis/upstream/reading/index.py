@@ -224,6 +224,7 @@ def _links_of_json(page: IndexPage) -> Iterable[Link]:
 
 def _link_of_json(page: IndexPage, file: Any) -> Link:
     """Read one entry of the `files` of a page; raise one of many errors if it is malformed."""
+    # Anything but 64 hexadecimal digits counts as no hash.
     match = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
     # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False
@@ -258,6 +259,7 @@ class _AnchorParser(HTMLParser):
         self.anchors: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Add the attributes of a tag that is a link; `HTMLParser` calls this for each tag."""
         attributes = dict(attrs)
         if tag == "a" and attributes.get("href"):
             self.anchors.append(attributes)
@@ -273,8 +275,9 @@ def parse_filename(filename: str) -> tuple[str, str] | None:
         Both as they are written there; None for any other file.
     """
     if filename.endswith(".whl"):
+        # `vllm-0.32.0-cp310-abi3-linux_x86_64.whl`; a build number may follow the version.
         parts = filename.split("-")
-        if len(parts) in (5, 6):  # with or without a build number
+        if len(parts) in (5, 6):
             return parts[0], parts[1]
         return None
     if not filename.endswith(SUFFIX):

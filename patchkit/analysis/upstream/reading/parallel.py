@@ -44,8 +44,8 @@ def for_each(
         releases: The releases, or other objects that each stand for one.
         work: The function.
         progress: Called when one is done.
-        context: Entered before the first call, and exited before the threads are waited for, also
-            after an error.
+        context: Such as a process that shares the work. Entered before the first call, and exited
+            before the threads are waited for, also after an error.
 
     Returns:
         In the order of the releases, what the function returned, or why a release could not be

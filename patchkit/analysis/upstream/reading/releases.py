@@ -79,12 +79,12 @@ class Library(contextlib.AbstractContextManager["Library"]):
         return Index(self.settings, self.web, self.cache, self.notice)
 
     def __exit__(self, *error: object) -> None:
-        if "web" in vars(self):
+        if "web" in vars(self):  # it is made when it is first used
             self.web.close()
         self.cache.close()
 
     def notice(self, text: str) -> None:
-        """Pass a `text` on to the `notice` of the constructor, once."""
+        """Pass a `text` on to the `notice` of the constructor, but each text only once."""
         with self._lock:
             if text in self._notices:
                 return
@@ -224,6 +224,7 @@ def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
 def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
     """Whether a file may be taken for a requirement; yanked ones and pre-releases often may not."""
     exact = [clause for clause in specifier if clause.operator in ("==", "===")]
+    # The versions of the `==` clauses; without any, those of all clauses.
     bounds = [parse_version(clause.version) for clause in exact or specifier]
     # `==1.0rc1` is for exactly this version, which may be a pre-release, or yanked.
     if exact and version in bounds:
@@ -241,8 +242,8 @@ def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
 def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
     """Return a key to choose the file of a release: the highest, the same on every machine.
 
-    A file without a local version such as `+cpu` is preferred, then a wheel, a pure-Python one,
-    and one for x86_64.
+    A file that is not yanked, and has no local version such as `+cpu`, is preferred; then a wheel,
+    a pure-Python one, and one for x86_64. The name decides between others.
     """
     is_plain = "+" not in link.version and not link.is_yanked
     is_wheel = link.filename.endswith(".whl")

@@ -105,7 +105,9 @@ def usual_index() -> str:
         UpstreamError: Neither pip nor `ensurepip` is installed.
     """
     for root in _roots_with_pip():
-        with contextlib.suppress(OSError, KeyError):
+        with contextlib.suppress(
+            OSError, KeyError
+        ):  # no such file in a folder, or wheel
             source = root.joinpath(_USUAL).read_text(encoding="utf-8")
             match = _PYPI.search(source)
             if match:
@@ -126,7 +128,7 @@ def _roots_with_pip() -> list[Path | zipfile.Path]:
             packages.append(Path(spec.origin).parent)
     roots: list[Path | zipfile.Path] = [package.parent for package in packages]
     for package in packages:
-        # `ensurepip` has a wheel of pip.
+        # `ensurepip` contains a wheel of pip.
         roots.extend(
             zipfile.Path(wheel) for wheel in package.glob("_bundled/pip-*.whl")
         )
@@ -137,7 +139,7 @@ def _indexes(values: "_Values") -> list[str]:
     """Return the URLs of the indexes that are set, or pip's default; [] with `no-index`."""
     if values.switch("no-index"):
         return []
-    indexes = values.urls("index-url")[:1] or [usual_index()]
+    indexes = values.urls("index-url")[:1] or [usual_index()]  # one URL, not a list
     indexes += values.urls("extra-index-url")
     return [url.rstrip("/") for url in indexes]
 
@@ -180,7 +182,14 @@ class _Values(NamedTuple):
     def _parsed(
         self, name: str, parse: Callable[[str], T], expected: str, default: str = ""
     ) -> T:
-        """Parse an option; say in the error where it is set, and what was expected."""
+        """Parse an option; say in the error where it is set, and what was expected.
+
+        Args:
+            name: The long name of the option.
+            parse: Called with its text; raises ValueError or KeyError if that is malformed.
+            expected: What it should be, for the error.
+            default: The text to parse where the option is not set.
+        """
         try:
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
@@ -238,9 +247,12 @@ def _options_of_files(env: Mapping[str, str], prefix: Path) -> dict[str, _Option
 
 
 def _long_name(written: str) -> str:
-    """Return the name of an option as on pip's command line: `index-url` for `INDEX_URL`."""
+    """Return the name of an option as on pip's command line: `index-url` for `INDEX_URL`.
+
+    pip's files may have `--index-url` as well, or `index_url`.
+    """
     name = written.lower().replace("_", "-").lstrip("-")
-    if name == "default-timeout":
+    if name == "default-timeout":  # the option `--timeout` has both names
         return "timeout"
     return name
 
@@ -261,7 +273,10 @@ def _parsed_file(file: Path) -> configparser.RawConfigParser:
 
 
 def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
-    """List pip's files: the machine's, the user's, the environment's, and a variable's."""
+    """List pip's files: the machine's, the user's, the environment's, and a variable's.
+
+    As in pip, a file that the variable names stands for the user's, and the null device for all.
+    """
     named = env.get("PIP_CONFIG_FILE")
     if named == os.devnull:
         return

@@ -54,7 +54,7 @@ class Tree:
             raise UpstreamError(
                 f"{self.name}: {path}: {error.strerror or error}"
             ) from error
-        except UpstreamError as error:
+        except UpstreamError as error:  # of `check_size`, which does not name the tree
             raise UpstreamError(f"{self.name}: {error}") from error
 
     def has(self, path: str) -> bool:
@@ -80,7 +80,7 @@ class Tree:
     def _walk(self) -> Iterator[str]:
         """List the paths of all files of the packages and modules, whatever they are."""
         for package in self._packages:
-            for module in self.root.glob(f"{package}.*"):
+            for module in self.root.glob(f"{package}.*"):  # `up.py`, `up.abi3.so`
                 yield module.name
             for directory, _, files in os.walk(self.root / package):
                 folder = Path(directory).relative_to(self.root).as_posix()
@@ -108,6 +108,7 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
     release = search.found()
     if release is None or search.package is None:
         raise UpstreamError(f"{package} is not installed here")
+    # `root/up.py`, or `root/up/__init__.py`.
     file = search.package.place
     root = file.parent
     if file.name.startswith("__init__."):
@@ -151,5 +152,5 @@ def _stated_version(package: str, root: Path) -> str | None:
     """Return the version that files below a root state for a package; None where none do."""
     stated = ProviderSearch(package, [str(root)]).found()
     if stated is None or not stated.version[:1].isdigit():
-        return None
+        return None  # nothing, or a placeholder such as `dev`
     return stated.version

@@ -89,7 +89,7 @@ class Web:
         reply = self.ask("GET", url, headers, limit)
         if reply.status not in (_OK, _NOT_MODIFIED):
             raise StatusError(url, reply.status)
-        if len(reply.body) > limit:
+        if len(reply.body) > limit:  # `ask` reads one byte more, so that this shows
             raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
         return reply
 
@@ -195,7 +195,7 @@ class RemoteContent:
         """
 
         def last(total: int) -> Span:
-            """Return the span of the last bytes in a file of a size."""
+            """Return the span of the last bytes in a file of a size, which may have fewer."""
             return max(0, total - size), total
 
         try:
@@ -221,7 +221,7 @@ class RemoteContent:
         Raises:
             UpstreamError: The file has changed since another part was fetched.
         """
-        wide_spans = _joined(spans)
+        wide_spans = _joined(spans)  # one for each request, with the gaps in it
         replies = self.web.workers.map(self._span, wide_spans)
         pieces: list[_Piece] = []
         for (start, _), (data, total) in zip(wide_spans, replies, strict=True):
@@ -281,7 +281,7 @@ class _Piece(NamedTuple):
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Join spans that lie near each other."""
+    """Join spans that lie near each other, for one request; the first one in the file is first."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start - joined[-1][1] <= _GAP:
@@ -298,4 +298,4 @@ def _cut(pieces: Sequence[_Piece], span: Span) -> bytes:
     for piece in pieces:
         if piece.start <= start and end <= piece.start + len(piece.data):
             return piece.data[start - piece.start : end - piece.start]
-    raise AssertionError(span)
+    raise AssertionError(span)  # `_joined` has put each span into one of the pieces

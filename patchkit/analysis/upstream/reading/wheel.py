@@ -119,6 +119,7 @@ class WheelReader:
             UpstreamError: The file is no wheel, or cannot be read.
         """
         try:
+            # `_Tail` has those methods of a file that `zipfile` calls to read.
             with zipfile.ZipFile(cast("IO[bytes]", _Tail(self.content))) as archive:
                 return _list_members(archive), {}
         except NoRangesError as error:
@@ -138,6 +139,7 @@ class WheelReader:
             Their contents by path, and those of all others if the wheel had to be fetched whole.
         """
         for path, member in members.items():
+            # What is fetched must not be too large, nor what that unpacks to.
             check_size(path, max(member.size, member.packed))
         spans = [(member.start, member.end) for member in members.values()]
         try:
@@ -222,7 +224,8 @@ def _list_members(archive: zipfile.ZipFile) -> Listing:
     members = archive.infolist()
     for member in members:
         check_name(member.orig_filename)
-    # Each member ends where the next one begins, the last one at the table of contents.
+    # Each member ends where the next one begins, the last one at the table of contents. One that
+    # claims to begin after that has no end: with 0 for it, `_member` refuses it.
     offsets = {member.header_offset for member in members}
     offsets.add(archive.start_dir)
     ends = dict(itertools.pairwise(sorted(offsets)))
@@ -297,5 +300,6 @@ def _decompressed(member: ArchiveMember, packed: bytes) -> bytes:
         return packed
     if member.method != zipfile.ZIP_DEFLATED:
         raise ValueError(f"unsupported compression method {member.method}")
-    # One byte more than there should be shows that the size is wrong.
+    # Without a header (-MAX_WBITS), as in every zip. One byte more than there should be is unpacked
+    # to show that the size is wrong.
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, member.size + 1)
