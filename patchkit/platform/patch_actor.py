@@ -28,6 +28,7 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
     The class brings patchkit into the actor's process, and environment variables bring the rest.
     """
+    # The class that vLLM made an actor of, as Ray has derived it.
     cls = instance.__ray_metadata__.modified_class
     role = role_of_actor(cls)
     if role is None:
@@ -37,6 +38,7 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     callers_variables = callers_env.get("env_vars") or {}
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
     identity = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    # The caller's variables win over this process's settings, as in `patchkit.ray.runtime_env`.
     env_vars = {**settings, **callers_variables, **identity}
     runtime_env = RuntimeEnv(**{**callers_env, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
@@ -45,5 +47,7 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 def _variables() -> set[str]:
     """Name the variables that decide which patches apply: patchkit's, and `env` of each row."""
     session = current()
-    rows = [state.row.patch for state in session.states.values()] if session else []
-    return {*VARIABLES, *(row.env.partition("=")[0] for row in rows if row.env)}
+    patches = [state.row.patch for state in session.states.values()] if session else []
+    # A row's `env` is `NAME` or `NAME=value`.
+    names = [patch.env.partition("=")[0] for patch in patches if patch.env]
+    return {*VARIABLES, *names}

@@ -47,7 +47,8 @@ class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
 
     def get(self, timeout: float | None = None) -> Any:
         """Fetch all outputs, once for all references to them, and return this one or the error."""
-        state = vars(self._all_outputs)  # which all references to single outputs share
+        # The outputs are kept in the reference to all, which each reference to one holds.
+        state = vars(self._all_outputs)
         if OUTPUTS not in state:
             state[OUTPUTS] = _fetched(self._all_outputs, timeout)
         if isinstance(state[OUTPUTS], Exception):
