@@ -283,7 +283,7 @@ def _refuse(action: str, name: str) -> NoReturn:
 
 @cache
 def _twin(cls: Any) -> type:
-    """Make the real dataclass with the fields and options of a Record, which `dataclasses` reads."""
+    """Make the real dataclass with the fields and options of a Record, for `dataclasses`."""
     import dataclasses  # noqa: PLC0415 - no start pays for it
 
     fields = []
