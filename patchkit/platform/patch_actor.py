@@ -34,20 +34,20 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if role is None:
         return wrapped(*args, **kwargs)
     ActorCarrier(role).put_before(cls)
-    callers_env = kwargs.get("runtime_env") or {}
-    callers_variables = callers_env.get("env_vars") or {}
+    given = kwargs.get("runtime_env") or {}  # by the caller, as its `env_vars` are
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
-    identity = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
     # The caller's variables win over this process's settings, as in `patchkit.ray.runtime_env`.
-    env_vars = {**settings, **callers_variables, **identity}
-    runtime_env = RuntimeEnv(**{**callers_env, "env_vars": env_vars})
+    env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
+    runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
 
 
 def _variables() -> set[str]:
-    """Name the variables that decide which patches apply: patchkit's, and `env` of each row."""
+    """Name the variables that decide which patches apply: patchkit's, and `env` of each row.
+
+    `env` is `NAME` or `NAME=value`.
+    """
     session = current()
-    patches = [state.row.patch for state in session.states.values()] if session else []
-    # A row's `env` is `NAME` or `NAME=value`.
-    names = [patch.env.partition("=")[0] for patch in patches if patch.env]
-    return {*VARIABLES, *names}
+    rows = [state.row.patch for state in session.states.values()] if session else []
+    return {*VARIABLES, *(row.env.partition("=")[0] for row in rows if row.env)}

@@ -21,7 +21,9 @@ def is_one_reference() -> bool | str:
 
 
 def output_of(self: Any, index: int) -> OutputRef:
-    """Return a reference to one of the outputs: `refs[index]`, or an item of a loop over `refs`.
+    """Be `CompiledDAGRef.__getitem__`: the reference to one output of `refs`, the one to all.
+
+    Python calls it for `refs[index]`, and for each item of a loop over `refs`.
 
     Raises:
         IndexError: There is no such output; this ends a loop.
@@ -36,29 +38,28 @@ def output_of(self: Any, index: int) -> OutputRef:
 class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
     """A reference to one output, made of the one to all; `ray.get` accepts it as its base class."""
 
-    def __init__(self, all_outputs: CompiledDAGRef, index: int) -> None:
-        dag = all_outputs._dag  # noqa: SLF001 - what Ray's own constructor takes
-        super().__init__(dag, all_outputs._execution_index)  # noqa: SLF001 - as above
-        self._all_outputs = all_outputs
+    def __init__(self, whole: CompiledDAGRef, index: int) -> None:
+        super().__init__(whole._dag, whole._execution_index)  # noqa: SLF001 - as Ray makes one
+        self._whole = whole
         self._index = index
 
     def __del__(self) -> None:
-        """Do nothing: the base would fetch what nobody has, and `_all_outputs` does that itself."""
+        """Do nothing: the base would fetch what nobody has, and `_whole` does that itself."""
 
     def get(self, timeout: float | None = None) -> Any:
         """Fetch all outputs, once for all references to them, and return this one or the error."""
-        # The outputs are kept in the reference to all, which each reference to one holds.
-        state = vars(self._all_outputs)
+        # The outputs are kept in the reference to all, which those to one output share.
+        state = vars(self._whole)
         if OUTPUTS not in state:
-            state[OUTPUTS] = _fetched(self._all_outputs, timeout)
+            state[OUTPUTS] = _fetched(self._whole, timeout)
         if isinstance(state[OUTPUTS], Exception):
             raise state[OUTPUTS]
         return state[OUTPUTS][self._index]
 
 
-def _fetched(all_outputs: CompiledDAGRef, timeout: float | None) -> Any:
+def _fetched(whole: CompiledDAGRef, timeout: float | None) -> Any:
     """Fetch all outputs, or return the error in their place: Ray answers only once."""
     try:
-        return all_outputs.get(timeout)
+        return whole.get(timeout)
     except Exception as error:  # noqa: BLE001 - each reference raises it
         return error

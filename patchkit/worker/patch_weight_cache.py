@@ -21,10 +21,8 @@ def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     for workers, the key stays as it is.
     """
     key = wrapped(*args, **kwargs)
-    session = current()
-    if session is None:
-        return key
-    digest = session.digest(Role.WORKER)
+    # The condition is evaluated first: without a session there is no digest.
+    digest = session.digest(Role.WORKER) if (session := current()) else ""
     if not digest:
         return key
     return replace(key, vllm_version=f"{key.vllm_version}, patches {digest}")

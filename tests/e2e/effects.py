@@ -1,4 +1,4 @@
-"""What the thirty-six rows say of being called, against what they leave when they act.
+"""What the thirty-seven rows say of being called, against what they leave when they act.
 
 They leave lines, written by another way than the journal.
 """

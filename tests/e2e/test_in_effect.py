@@ -1,4 +1,4 @@
-"""Every applied row of the thirty-six says whether it was called, in a real vLLM 0.32.0.
+"""Every applied row of the thirty-seven says whether it was called, in a real vLLM 0.32.0.
 
 `make effects` runs it over and over, on several Pythons; `test_rows.py` asks the same once.
 

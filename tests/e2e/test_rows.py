@@ -1,4 +1,4 @@
-"""Thirty-six rows, a kind of target each, applied together to a real vLLM 0.32.0.
+"""Thirty-seven rows, a kind of target each, applied together to a real vLLM 0.32.0.
 
 The pack is `rows`; `rows_engine.py` says how vLLM is run. Whatever a row does is read from outside:
 from the lines that it left, from vLLM's output, and from what vLLM's objects are afterwards.
@@ -49,7 +49,7 @@ def bare(python: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_the_table_is_of_all_rows() -> None:
     """Each row is known, and there are the twenty-five that were asked for, and more."""
     assert {patch.name for patch in PATCHES} == ACTS.keys() | SHOWN
-    assert len(PATCHES) == len(ACTS) + len(SHOWN) == 36
+    assert len(PATCHES) == len(ACTS) + len(SHOWN) == 37
 
 
 # -- separate processes ------------------------------------------------------------------------

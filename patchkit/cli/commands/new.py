@@ -63,7 +63,10 @@ _KINDS = (
     help="Instead: targets, one a line, each for a patch; a name may follow.",
 )
 @click.option(
-    "--kind", type=click.Choice(_KINDS), help="Default: what fits the target."
+    "--kind",
+    metavar="KIND",
+    type=click.Choice(_KINDS),
+    help=f"{', '.join(_KINDS)}; default: what fits the target.",
 )
 @click.option(
     "--pack", metavar="DIR|MODULE", help="Default: pyproject.toml's only pack."

@@ -13,6 +13,7 @@ from patchkit import (
     AddField,
     AfterImport,
     BeforeImport,
+    Decorate,
     Edit,
     Patch,
     Provide,
@@ -184,6 +185,11 @@ IN_CORE = (
         Wrap(f"{SCHEDULER}:Scheduler.add_request", by="add_request"),
         body="patch_scheduler",
         after=("lacking-module",),
+    ),
+    row(
+        "decorated",
+        {CORE},
+        Decorate(f"{SCHEDULER}:Scheduler.update_from_output", by="decorated"),
     ),
     row("after-import", {CORE}, AfterImport(SCHEDULER, call="after_import")),
     row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -93,3 +94,14 @@ def after_import(module: ModuleType) -> Callable[[], None]:
     vars(module)["marked_by"] = os.getpid()
     seen("after-import", hasattr(module, "Scheduler"))
     return lambda: vars(module).pop("marked_by")
+
+
+def decorated(target: Any) -> Any:
+    """Return a function around a method, as a decorator of Python does."""
+
+    @functools.wraps(target)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        seen("decorated")
+        return target(*args, **kwargs)
+
+    return inner

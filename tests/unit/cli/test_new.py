@@ -106,6 +106,7 @@ def test_the_kind_is_what_serves_the_target(target: str, kind: str) -> None:
     assert rows()["p"].startswith(f"({kind}(")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "target", ["up.mod:f", "up.mod:C", "up.mod:C.p", "up.mod:LIMIT"]
 )
