@@ -167,7 +167,7 @@ def _in_brackets(place: tuple[str, int | None] | None) -> str:
 
 
 def _line(file: str, patch: str) -> int | None:
-    """Find the line with `name="PATCH"`, or else the first that has `"PATCH"` in quotes.
+    """Find the line of a row by its text: `name="PATCH"`, or else the first with `"PATCH"`.
 
     Returns:
         The number of the line; None if there is none, or the file cannot be read.
@@ -199,7 +199,8 @@ def shown(file: str | os.PathLike[str]) -> str:
         working_folder = os.path.realpath(os.getcwd())  # noqa: PTH109 - as above
     except OSError:
         return path
-    return path.removeprefix(os.path.join(working_folder, ""))  # noqa: PTH118 - as above
+    folder_and_slash = os.path.join(working_folder, "")  # noqa: PTH118 - as above
+    return path.removeprefix(folder_and_slash)
 
 
 def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:

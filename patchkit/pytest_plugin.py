@@ -63,7 +63,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and set variables by which child processes find the project's packs.
+    """Register the markers, and make the project's packs importable, also in child processes.
+
+    These find the packs by environment variables, this process by `sys.path`.
 
     Args:
         config: The configuration of the run.
@@ -158,6 +160,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         Nothing, while the test runs.
     """
     with ExitStack() as stack:
+        # pytest yields the nearest marker first: of the function, its class, its module.
         for marker in reversed(list(item.iter_markers("patched"))):
             packs = marker.kwargs.get(
                 "packs", item.config.getoption("patchkit_patches")
@@ -229,7 +232,8 @@ def _skip_or_fail(
     """Mark a test as skipped if the version of vLLM here is outside the bounds of its marker.
 
     The test is to fail if vLLM's version is unclear, or vLLM is not installed and `strict` is set.
-    For that, this stores a message, with which `pytest_runtest_setup` fails the test.
+    As tests are still being collected, this only stores a message, with which
+    `pytest_runtest_setup` later fails the test.
     """
     try:
         version = versions.find("vllm")

@@ -67,10 +67,10 @@ def runtime_env(base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     variables = {
         "PATCHKIT": "1",
         **settings,
-        PARENT_VARIABLE: this_process(),
+        PARENT_VARIABLE: this_process(),  # to the worker itself, its parent is the raylet
         **variables,
     }
-    if hook not in (None, _OWN_HOOK):
+    if hook not in (None, _OWN_HOOK):  # `base` may come from an earlier call of this
         variables[NEXT_VARIABLE] = _written(hook)
     environment["env_vars"] = variables
     environment[_SETUP_HOOK] = _OWN_HOOK
@@ -101,7 +101,7 @@ def _written(hook: object) -> str:
 
 
 def _pickled(hook: object) -> str:
-    """Write a function for `NEXT_VARIABLE`: pickled, in base64.
+    """Write a function for `NEXT_VARIABLE`: pickled as Ray would do it, in base64.
 
     Raises:
         RuntimeEnvError: The text is too long for an environment variable.

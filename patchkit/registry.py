@@ -87,7 +87,7 @@ class Registry:
         Args:
             settings: The settings of this process.
             extra: The modules of further packs.
-            stand_ins: Makes rows for a pack that cannot be imported here, or raises its error.
+            stand_ins: Returns rows for a pack that cannot be imported here, or raises its error.
 
         Returns:
             The registry of all rows.
@@ -232,7 +232,7 @@ def _read_processes(
     """Import a module and return its `PROCESSES`, which must not repeat rows that are present."""
     try:
         declared = importlib.import_module(module).PROCESSES
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a script that is imported may exit
         fault = f"{module!r} ({type(error).__name__}: {error})"
         expected = "a module that can be imported and holds PROCESSES"
         raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
@@ -241,7 +241,7 @@ def _read_processes(
 
 def _may_hold_packs(folder: str) -> bool:
     """Whether a folder of `sys.path` may hold entry points of patchkit's groups."""
-    # A zip file is not opened: any may hold some, but Python's own, such as `python311.zip`.
+    # A zip file is not opened; any may hold packs, except Python's own, such as `python311.zip`.
     if os.path.isfile(folder):  # noqa: PTH113 - importing pathlib slows every start
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
     patches = GROUP.encode()
@@ -267,7 +267,7 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
 def _read_packs(
     packs: Iterable[str], stand_ins: StandIns | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of packs, and stand-ins for those of a pack that cannot be imported."""
+    """Yield the rows of packs; what `stand_ins` returns, for a pack with a missing import."""
     for pack in packs:
         try:
             yield from read_pack(pack)
@@ -313,14 +313,15 @@ def _import_pack(name: str) -> ModuleType:
 
 
 def _is_missing(pack: str, error: BaseException) -> bool:
-    """Whether an error says that a pack, or a package around it, is missing, not its imports."""
+    """Whether the pack itself, or a package around it, is missing, and not what it imports."""
     if not isinstance(error, ModuleNotFoundError):
         return False
+    # `error.name` is the missing module: for the pack `a.b`, either `a` or `a.b`.
     return f"{pack}.".startswith(f"{error.name}.")
 
 
 def _allowed_names(error: BaseException) -> str:
-    """List the roles or fields that exist if the error is about one that does not; else ''."""
+    """List what exists if an error is about an unknown role (`Role.WORKERS`) or field; else ''."""
     if isinstance(error, AttributeError) and error.obj is Role:
         names = ", ".join(f"Role.{role.name}" for role in Role)
         return f"one of {names}"
@@ -329,11 +330,12 @@ def _allowed_names(error: BaseException) -> str:
         return ""
     from dataclasses import fields, is_dataclass  # noqa: PLC0415 - only on the way to an error
 
-    kind = getattr(declaration, match[1], None)
+    class_name, unknown_field = match.groups()
+    kind = getattr(declaration, class_name, None)
     if not is_dataclass(kind):
         return ""
     parameters = [field.name for field in fields(kind)]
-    hint = near(match[2], parameters)
+    hint = near(unknown_field, parameters)
     return f"one of {', '.join(parameters)}{hint}"
 
 
@@ -346,7 +348,7 @@ def _line_in_pack(pack: str, error: BaseException) -> str:
     for frame, line in walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
         if folder in file:
-            place = f" ({shown(file)}:{line})"
+            place = f" ({shown(file)}:{line})"  # replaced by a line further in, if there is one
     return place
 
 

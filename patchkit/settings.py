@@ -78,7 +78,7 @@ class Settings(Record):
             SettingsError: A variable is invalid.
         """
         env = os.environ if environ is None else environ
-        # Only checked: the row that needs its value reads it from the environment.
+        # Only for the error: the row that needs the value reads it from the environment.
         _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")
         return cls(
             enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
@@ -95,6 +95,7 @@ class Settings(Record):
             vllm_version=env.get("VLLM_VERSION") or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,
             log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
+            # One a line: a target may have commas, in the key of an item.
             probed=tuple(env.get("PATCHKIT_PROBE", "").splitlines()),
         )
 
@@ -109,7 +110,10 @@ def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:
 def _choice(
     env: Mapping[str, str], name: str, allowed: Collection[str], default: str
 ) -> str:
-    """Read one of the words that a variable may have, in lower case; `default` if it is empty."""
+    """Read one of the words that a variable may have, in lower case; `default` if it is empty.
+
+    The default must be one of `allowed`, too; '' there stands for "not set".
+    """
     value = env.get(name, "").strip().lower() or default
     if value not in allowed:
         expected = ", ".join([repr(word) for word in allowed if word])

@@ -84,7 +84,8 @@ def _summary(name: str) -> str:
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             help_text = ast.get_docstring(node) or ""
-    return click.Command(name, help=help_text).get_short_help_str(1_000)
+    command = click.Command(name, help=help_text)
+    return command.get_short_help_str(limit=1_000)  # more than any sentence has
 
 
 @click.group(
@@ -135,6 +136,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     """Run one command, and return its exit code; see `run`."""
     try:
+        # Not standalone: click returns what the command returns, and raises its own errors.
         # As `obj`, the arguments are at hand for a page that shows the command line.
         code = group.main(arguments, "patchkit", standalone_mode=False, obj=arguments)
     except click.Abort:

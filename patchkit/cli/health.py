@@ -57,6 +57,7 @@ def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:
     names: set[str] = set()
     for package in _changed_packages(rows):
         provider = ProviderSearch(canonical(package), None).distribution()
+        # Two changed packages may be of one distribution.
         if provider is not None and provider.name not in names:
             names.add(provider.name)
             yield _compared(provider.name, rows, deadline)
@@ -105,11 +106,11 @@ def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
 
 
 def _files_of(rows: Iterable[Row]) -> list[str]:
-    """Return the paths of files that the targets of rows may be in, module or package."""
+    """Return the paths of files that the targets of rows may be in, as RECORD has them."""
     files: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
-            path = change.place.module.replace(".", "/")
+            path = change.place.module.replace(".", "/")  # a module, or a package
             files[f"{path}.py"] = None
             files[f"{path}/__init__.py"] = None
     return list(files)

@@ -106,7 +106,8 @@ def _with_packs_of_this_project(
 ) -> tuple[str, ...]:
     """Return the packs of the command line, or else the project's.
 
-    Their folders are added to `sys.path` before, so that the packs can be imported.
+    Their folders are first added to `sys.path`, so that the packs can be imported: in front where
+    Python would import another copy, such as an installed one, and else at the end.
     """
     project = Project.read()
     packs = named or project.packs

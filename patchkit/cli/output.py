@@ -60,6 +60,7 @@ def own_stdout() -> Iterator[Output | None]:
         The file of the new stream, with the fault of a failed write; None if stdout has no file
         descriptor, as in tests, and is kept.
     """
+    # Python has no stdout if it was started with a closed one.
     original = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
         file = Output(original.fileno(), "wb", closefd=False)

@@ -113,7 +113,7 @@ def write_report(
             say(f"run 'patchkit explain {report.worst.code.code}' for details")
         return
     text = _text(report, form, as_json, diffs)
-    if text:
+    if text:  # some formats have none without findings, not even an empty line
         text += "\n"
     if output is None:
         click.echo(text, nl=False)

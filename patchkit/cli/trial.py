@@ -39,6 +39,7 @@ def run_alone(
     """
     children_before = _children()
     started = time.monotonic()
+    # Where the parent of a process ends, this process becomes its parent, and can end it.
     set_process_option(_ADOPT_ORPHANS, 1)
     try:
         code = _run(command, environ, log, timeout)

@@ -109,11 +109,14 @@ class Record:
     def __init_subclass__(
         cls, *, frozen: bool = True, kw_only: bool = False, eq: bool = True
     ) -> None:
-        """Read the fields of a subclass, and give it the methods that its options ask for."""
+        """Make a subclass what `@dataclass` would make it, with an `__init__` for its fields.
+
+        The other methods are inherited from here; those that its options switch off are taken away.
+        """
         super().__init_subclass__()
         cls._declared = _fields_of(cls, kw_only=kw_only)
         factories: list[tuple[str, _Factory]] = []
-        for name, (_, default, _) in cls._declared.items():
+        for name, (_annotation, default, _is_kw_only) in cls._declared.items():
             if isinstance(default, _Factory):
                 factories.append((name, default))
         cls._factories = tuple(factories)
@@ -163,15 +166,16 @@ class Record:
         """Replace each factory that came as a default by a new value, as `__init__` ends."""
         values = self.__dict__
         for name, factory in self._factories:
-            if values[name] is factory:
+            if values[name] is factory:  # the caller has passed no value
                 values[name] = factory.make()
         self.__post_init__()
 
 
 def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
-    """Read the fields of a class and its bases; defaults that are factories leave the class.
+    """Read the fields of a class and its bases, and remove defaults that are factories from it.
 
-    Such a default is no value that an object may find as an attribute of its class.
+    An object that lacks the attribute would else find the factory in its class, as if it were a
+    value.
     """
     fields: _Fields = {}
     bases = cls.__mro__[1:]
@@ -199,9 +203,9 @@ def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
 
 
 def _keep_parameters(self: Record) -> None:
-    """Set all parameters as attributes; `_init_of` makes an `__init__` of this function's code.
+    """Set all parameters as attributes: the code of every `__init__`, which `_init_of` copies.
 
-    There the parameters are the fields of a class, so `locals()` has the value of each.
+    In the copy the parameters are the fields of a class, so `locals()` has the value of each.
     """
     self.__dict__.update(locals())
     del self.__dict__["self"]
@@ -209,7 +213,7 @@ def _keep_parameters(self: Record) -> None:
 
 
 def _init_of(cls: type[Record]) -> Any:
-    """Make the `__init__` of a class: the code above with the class's fields as parameters.
+    """Make the `__init__` of a class: the code of `_keep_parameters` with fields as parameters.
 
     Raises:
         TypeError: A field without a default follows one that has a default.
@@ -241,8 +245,8 @@ def _init_of(cls: type[Record]) -> Any:
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     annotations: dict[str, Any] = {}
     for name, declared in cls._declared.items():
-        kind, _, _ = declared
-        annotations[name] = kind
+        annotation, _default, _is_kw_only = declared
+        annotations[name] = annotation
     annotations["return"] = None
     init.__annotations__ = annotations
     return init
@@ -252,7 +256,7 @@ def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the defaults of fields, those without one left out."""
     defaults = {}
     for name in names:
-        _, default, _ = cls._declared[name]
+        _annotation, default, _is_kw_only = cls._declared[name]
         if default is not _REQUIRED:
             defaults[name] = default
     return defaults
@@ -266,7 +270,7 @@ def _drop_disabled(cls: Any, *, frozen: bool, eq: bool) -> None:
     if not eq:
         cls.__eq__ = object.__eq__
         cls.__hash__ = object.__hash__
-    elif not frozen:
+    elif not frozen:  # its values, and so its hash, may change
         cls.__hash__ = None
 
 
@@ -279,7 +283,7 @@ def _refuse(action: str, name: str) -> NoReturn:
 
 @cache
 def _twin(cls: Any) -> type:
-    """Make the dataclass that has the same fields and options as a class of this module."""
+    """Make the real dataclass with the fields and options of a Record, for `dataclasses`."""
     import dataclasses  # noqa: PLC0415 - no start pays for it
 
     fields = []
@@ -291,6 +295,7 @@ def _twin(cls: Any) -> type:
         else:
             declared = dataclasses.field(default=default, kw_only=kw_only)
         fields.append((name, kind, declared))
+    # `_drop_disabled` has put these methods of `object` where the options are off.
     frozen = cls.__setattr__ is not object.__setattr__
     eq = cls.__eq__ is not object.__eq__
     return dataclasses.make_dataclass(

@@ -22,6 +22,7 @@ def leave_unchecked(hooks: object) -> None:
     # An older beartype lacks some of these names; and if a user has set a hook for patchkit,
     # beartype refuses another.
     with suppress(Exception):
+        # O0: no check of calls; and none of annotated assignments (PEP 526).
         conf = beartype.BeartypeConf(
             strategy=beartype.BeartypeStrategy.O0, claw_is_pep526=False
         )

@@ -109,7 +109,7 @@ class VLLMEngine(RowStage):
             async for answer in request(
                 _prompt(row), params, str(number), lora_request=adapter
             ):
-                if answer.finished:
+                if answer.finished:  # those before it are the parts so far
                     columns["time_taken_llm"] = time.perf_counter() - start
                     return {**columns, **_columns(row, answer)}
         raise RuntimeError("the engine ended before the answer did")
@@ -118,6 +118,7 @@ class VLLMEngine(RowStage):
         """Return a row's sampling parameters, or those that ask for an embedding."""
         if not self._embeds:
             return self._vllm.SamplingParams(**plain(row["sampling_params"]))
+        # A msgspec struct; some releases of vLLM have the task among its fields, and need it.
         pooling_params = self._vllm.PoolingParams
         if "task" in getattr(pooling_params, "__struct_fields__", ()):
             return pooling_params(task="embed")
@@ -131,6 +132,7 @@ class VLLMEngine(RowStage):
         from vllm.lora.request import LoRARequest  # noqa: PLC0415 - in the actor
 
         if name not in self._adapters:
+            # Its name, an id from 1 on, and where it is: a path or a name on the hub.
             self._adapters[name] = LoRARequest(name, len(self._adapters) + 1, name)
         return self._adapters[name]
 
@@ -215,6 +217,7 @@ def placed(
         device = "GPU"
     if workers > 1 and engine_arguments["distributed_executor_backend"] == "ray":
         group = partial(_in_a_group, workers, device, accelerator_type)
+        # The actor itself takes no GPU from the group: its workers need all of them.
         return {"ray_remote_args_fn": group, "num_gpus": 0}
     resources: dict[str, Any] = {}
     if accelerator_type:
@@ -266,7 +269,7 @@ def _in_a_group(
 def _remove_after(name: str, group: PlacementGroup) -> None:
     """Wait until the named actor is gone, then remove its group; Ray would keep it for the job."""
     with contextlib.suppress(Exception):  # Ray is shut down, and the group with it
-        while name not in list_named_actors():
+        while name not in list_named_actors():  # it has not started yet
             time.sleep(0.2)
         while name in list_named_actors():
             time.sleep(0.2)

@@ -34,6 +34,7 @@ _TASKS = 4
 
 def can_serve() -> bool | str:
     """Answer the row's `when`: True if this Ray lacks the module, and can run its stages."""
+    # Python's own finder: patchkit's would find the module that this row provides.
     spec = PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))
     if spec is not None:
         return f"this Ray has ray.data.llm: {spec.origin}"
@@ -115,6 +116,7 @@ class Processor:
         preprocess: Function = None,
         postprocess: Function = None,
     ) -> None:
+        # `dict` returns a copy of a row: no column is added to it, and none left out.
         add_columns = preprocess or dict
         result_of = postprocess or dict
 
@@ -173,7 +175,8 @@ def build_llm_processor(
 
 
 def _http(config: HttpRequestProcessorConfig) -> Stage:
-    """Return the stage that posts rows; its replicas share the number of requests a second."""
+    """Return the stage that posts rows; its replicas together make `qps` requests a second."""
+    # How long each replica waits between two requests; with 2 replicas, twice as long.
     seconds = config.concurrency / config.qps if config.qps else None
     arguments = {"url": config.url, "headers": config.headers, "seconds": seconds}
     options = {"concurrency": config.concurrency, **_LIGHT}
@@ -189,8 +192,9 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
     model = config.model_source
     tokenizer = {"model": engine_arguments.get("tokenizer") or model, **trust}
     template = {"model": model, **trust, "chat_template": config.chat_template}
-    # A user may change the options of one stage, so each stage has dicts of its own.
+    # Ray starts each stage with 1 actor, and adds some up to `concurrency` as it falls behind.
     options = {"concurrency": (1, config.concurrency), **_LIGHT}
+    # A user may change the options of one stage, so each stage has dicts of its own.
     chosen: list[Stage] = []
     if config.has_image:
         chosen.append(Stage(stages.PrepareImage, {}, {**options}))
@@ -205,10 +209,12 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
 
 
 def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
-    """Return the engine's arguments with Ray's defaults, without what fields of `config` say.
+    """Return the engine's arguments with Ray's defaults, without `model` and `task`.
+
+    These two are fields of `config` itself; among `engine_kwargs` they may only repeat it.
 
     Raises:
-        ValueError: An argument contradicts such a field.
+        ValueError: They contradict it.
     """
     arguments = {
         "max_num_seqs": 128,

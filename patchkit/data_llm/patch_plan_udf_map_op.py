@@ -49,6 +49,7 @@ def read_to_the_end(
 
     def transform(batches: Iterable[Any], _context: Any) -> Iterator[Any]:
         """Yield the rows that the user's function makes of a task's batches."""
+        # The event loop that Ray runs in a thread of each actor, for such functions.
         loop = ray.data._map_actor_context.udf_map_asyncio_loop  # noqa: SLF001
         keeps_order = (
             ray.data.DataContext.get_current().execution_options.preserve_order

@@ -104,6 +104,7 @@ class PrepareImage(RowStage):
         for message in plain(row["messages"]):
             if isinstance(message["content"], list):
                 parts += message["content"]
+        # A part is `{"type": "image_url", "image_url": {"url": …}}`, or `{"type": "image", …}`.
         images = [
             await _image(part[part["type"]])
             for part in parts
@@ -245,13 +246,15 @@ class HttpRequest(RowStage):
         self._headers = {"Content-Type": "application/json", **(headers or {})}
 
     async def _all(self, rows: list[Row]) -> list[Row]:
+        # A session for each batch; `_answer` uses it.
         async with aiohttp.ClientSession(headers=self._headers) as self._session:
-            if self._seconds is None:
+            if self._seconds is None:  # one request after the other
                 return [await self._answer_or_name(row) for row in rows]
             return await super()._all(rows)
 
     async def _answer(self, row: Row) -> Row:
-        # Wait until `seconds` after the request before; without `seconds`, do not wait.
+        # Reserve a start `seconds` after the one before, and wait until then; without `seconds`, do
+        # not wait.
         now = time.monotonic()
         self._next_start = max(self._next_start, now) + (self._seconds or 0)
         await asyncio.sleep(self._next_start - now)

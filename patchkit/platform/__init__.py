@@ -22,7 +22,10 @@ _SUNSET = (
 
 
 def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
-    """Make the row for the actor of one Ray executor; each has its own module and releases."""
+    """Make the row for the actor of one Ray executor, by which its process has the device backend.
+
+    Each executor has its own module and releases.
+    """
     return Patch(
         name=name,
         body=body,

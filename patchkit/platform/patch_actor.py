@@ -28,6 +28,7 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
     The class brings patchkit into the actor's process, and environment variables bring the rest.
     """
+    # The class that vLLM made an actor of, as Ray has derived it.
     cls = instance.__ray_metadata__.modified_class
     role = role_of_actor(cls)
     if role is None:
@@ -36,13 +37,17 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     given = kwargs.get("runtime_env") or {}  # by the caller, as its `env_vars` are
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
     asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
+    # The caller's variables win over this process's settings, as in `patchkit.ray.runtime_env`.
     env_vars = {**settings, **(given.get("env_vars") or {}), **asked}
     runtime_env = RuntimeEnv(**{**given, "env_vars": env_vars})
     return wrapped(*args, **{**kwargs, "runtime_env": runtime_env})
 
 
 def _variables() -> set[str]:
-    """Name the variables that decide which patches apply: patchkit's, and `env` of each row."""
+    """Name the variables that decide which patches apply: patchkit's, and `env` of each row.
+
+    `env` is `NAME` or `NAME=value`.
+    """
     session = current()
     rows = [state.row.patch for state in session.states.values()] if session else []
     return {*VARIABLES, *(row.env.partition("=")[0] for row in rows if row.env)}

@@ -48,7 +48,8 @@ class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
 
     def get(self, timeout: float | None = None) -> Any:
         """Fetch all outputs, once for all references to them, and return this one or the error."""
-        state = vars(self._whole)  # which all references to single outputs share
+        # The outputs are kept in the reference to all, which those to one output share.
+        state = vars(self._whole)
         if OUTPUTS not in state:
             state[OUTPUTS] = _fetched(self._whole, timeout)
         if isinstance(state[OUTPUTS], Exception):

@@ -26,11 +26,12 @@ CPU = "CPU"
 
 
 class _DeviceKey:
-    """A class attribute: 'CPU' for `CpuPlatform` itself, for a subclass what it had without it."""
+    """A class attribute: 'CPU' for `CpuPlatform` itself, and for a subclass the unpatched key."""
 
     def __get__(self, _instance: object, owner: type) -> str:
         if owner is CpuPlatform:
             return CPU
+        # What the subclass would inherit if `CpuPlatform` had no key of its own.
         return str(super(CpuPlatform, owner).ray_device_key)  # type: ignore[misc]
 
 
@@ -39,6 +40,7 @@ RAY_DEVICE_KEY = _DeviceKey()
 
 def is_stock_cpu() -> bool | str:
     """Answer the row's `when`: True, or the reason why this platform is to stay as it is."""
+    # Stock is a platform without a key, or with this one; a fork may have another.
     known = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
     if known not in (RAY_DEVICE_KEY, CPU):
         return f"vLLM's CPU platform has a Ray device key here: {known!r}"

@@ -95,7 +95,10 @@ switch   VLLM_USE_RUST_FRONTEND
 def _rows(
     table: str, role: Role | None, why: str = "", instead_of: Collection[str] = ()
 ) -> Iterator[ProcessRow]:
-    """Yield the rows of a table, whose lines have a value of `by` and then several of `what`."""
+    """Yield the rows of a table, whose lines have a value of `by` and then several of `what`.
+
+    `name  EngineCore  StageEngineCoreProc` gives two rows.
+    """
     for line in table.strip().split("\n"):
         by, *names = line.split()
         for what in names:

@@ -17,7 +17,8 @@ from patchkit.runtime.reach.arming import current
 def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     """Make the key, with the digest of the worker's patches in its `vllm_version`.
 
-    Without a session or patches for workers, the key stays as it is.
+    So it equals the key of a daemon only if that has the same patches. Without a session or patches
+    for workers, the key stays as it is.
     """
     key = wrapped(*args, **kwargs)
     # The condition is evaluated first: without a session there is no digest.

@@ -159,7 +159,7 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
 
 def _sections(imports: set[Import]) -> Iterator[str]:
     """Yield the sections of imports, as import sorters order them: the standard library first."""
-    standard_library = imports & {_ANY}
+    standard_library = imports & {_ANY}  # no body starts with more of it
     packages = imports - {_ANY}
     for section in (standard_library, packages):
         if section:

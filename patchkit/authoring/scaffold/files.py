@@ -121,7 +121,7 @@ def _write_file(file: PlannedFile, undo: ExitStack) -> None:
     if file.old is None:
         _create(file.path, file.new, undo)
     else:
-        _change(file.path.resolve(), file.old, file.new, undo)
+        _change(file.path.resolve(), file.old, file.new, undo)  # a link stays one
 
 
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:

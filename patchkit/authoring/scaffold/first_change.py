@@ -138,6 +138,7 @@ def first_change(
     """
     target = upstream.target
     if kind not in _KINDS_OF_NEW:
+        # Who names a kind knows what the target is, even if the source does not tell.
         refuse_missing(upstream, is_sure=kind is None)
     chosen = kind or _fitting_kind(upstream)
     _refuse_other_form(target, chosen)
@@ -191,9 +192,9 @@ def _name_for(upstream: UpstreamTarget, kind: str, taken: Collection[str]) -> st
     """
     target = upstream.target
     last = target.steps[-1] if target.qualname else target.module
-    base = "entry"
+    base = "entry"  # for an item, whose key may be no name
     if not isinstance(last, Item):
-        base = last.rpartition(".")[2].strip("_") or "it"
+        base = last.rpartition(".")[2].strip("_") or "it"  # `it` for `_`
     prefix = _PREFIXES.get(kind, "")
     if kind == "replace" and upstream.facts.kind == _CLASS:
         prefix = "Patched"
@@ -232,8 +233,8 @@ def _edit(upstream: UpstreamTarget) -> Change:
             continue
         line = lines[statement.lineno - facts.lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
-        with suppress(TargetError):  # the line occurs more than once
-            edited(change, text)
+        with suppress(TargetError):
+            edited(change, text)  # raises if the line occurs more than once
             return change
     raise upstream.misfit(
         "a function in which a line of its own occurs once; write it by hand"
@@ -271,6 +272,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     if holder.facts.kind != _CLASS:
         raise holder.misfit("a class, as AddField needs")
     field = target.qualname.rpartition(".")[2]
+    # The author of the patch changes type and default.
     return AddField(str(holder.target), name=field, type=bool, default=False)
 
 
@@ -311,6 +313,7 @@ def _ways_out(target: Target) -> str:
 def _whereabouts(upstream: UpstreamTarget) -> str:
     """Say where a missing target moved, which names are similar, or how to find out."""
     target = upstream.target
+    # Followed from the oldest release (1: to later ones), or else searched for by its name.
     trails = Trails(list(upstream.releases), [target], directions=(1,), by_name=True)
     trails.follow()
     move = trails.move_of(target, upstream.newest)

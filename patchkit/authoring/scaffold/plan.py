@@ -180,6 +180,7 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
         if bound:
             return f"{package}{bound}"
     version = FoundVersion(package, newest.version, newest.name).counts_as
+    # Of `0.32.1.post1`, the first two numbers: 0 and 32.
     *major, last = version.partition(".post")[0].split(".")[:2]
     lower = ".".join([*major, last])
     upper = ".".join([*major, str(int(last) + 1)])

@@ -54,6 +54,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}") from error
     except (_UnplainPackError, ValueError) as error:  # ValueError: it has null bytes
         raise ScaffoldError(f"{file}: {error}, {_PLAIN_PACK}") from error
+    # The text may have become part of the last element, which has no comma after it.
     if new_row_count != row_count + 1:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}")
     return new
@@ -146,7 +147,7 @@ def _additions(text: bytes, patch: Patch) -> Iterator[TextChange]:
     start_of_line = line_start(text, bracket)
     row = f"{INDENT}{row_text(patch, 1)},\n"
     before_bracket = text[start_of_line:bracket]
-    is_alone = not before_bracket.strip()
+    is_alone = not before_bracket.strip()  # the closing bracket has a line of its own
     if is_alone:
         yield start_of_line, start_of_line, row
     else:
@@ -185,10 +186,13 @@ def _import_additions(
 
 
 def _written_fields(tree: ast.Module, name: str) -> dict[str | None, ast.expr]:
-    """Find the call `Patch(name=…, …)` of a row, and return its arguments by keyword.
+    """Find the call that makes a row, and return its arguments by keyword.
+
+    It is the call with this `name=` and `changes=`, whatever it calls: `Patch` may be renamed, or
+    called by a function of the pack.
 
     Returns:
-        {} if there is no such call.
+        The arguments; {} if there is no such call.
     """
     for node in ast.walk(tree):
         keywords = getattr(node, "keywords", ())
@@ -220,7 +224,7 @@ def _replaced_changes(
     starts = [start for start, _ in spans]
     _, end_of_tuple = span(text, written)
     bracket = end_of_tuple - 1
-    ends = [*starts[1:], bracket]
+    next_starts = [*starts[1:], bracket]
     _, end_of_last = spans[-1]
     # A tuple of one element needs a comma; the last element may have none until now.
     is_last_alone = bool(after[-1]) and not any(after[:-1])
@@ -228,7 +232,7 @@ def _replaced_changes(
     if is_last_alone and not has_comma:
         yield end_of_last, end_of_last, ","
     for (start, end), next_start, old, new in zip(
-        spans, ends, before, after, strict=True
+        spans, next_starts, before, after, strict=True
     ):
         if not new:
             yield start, next_start, ""  # with the comma and space behind it
@@ -240,7 +244,10 @@ def _replaced_changes(
 
 
 def _depth_at(text: bytes, start: int) -> int:
-    """Return the indentation of a change in steps; 2 where other code is before it on its line."""
+    """Return the indentation of a change in steps, for the lines of what replaces it.
+
+    Where other code is before it on its line, that is 2: in a row of PATCHES, one step further in.
+    """
     margin = text[line_start(text, start) : start]
     if margin.strip():
         return 2

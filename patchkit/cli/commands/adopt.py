@@ -143,7 +143,7 @@ def _is_difference(changed: str, package: str) -> bool:
     """Return whether the argument is a diff, or a release of the package such as `vllm==1.0`."""
     if changed.endswith(_ENDS_OF_DIFFS):
         return True
-    name = re.split(r"[^\w.-]", changed)[0]
+    name = re.split(r"[^\w.-]", changed)[0]  # of `vllm==1.0` or `vllm[audio]==1.0`
     return "=" in changed and canonical(name) == canonical(package)
 
 
@@ -184,7 +184,7 @@ def _adopt_pile(
         ScaffoldError: The pile patches nothing, or `only` names none of its modules.
     """
     base = inputs.open_packages(release_options, [package], library)[-1]
-    if Path(changed, "..", INIT).is_file():
+    if Path(changed, "..", INIT).is_file():  # the folder around it is a package
         say(
             f"{changed} is a part of a package: adopt all of that, with --only for this part"
         )
@@ -238,7 +238,8 @@ def _adopt_difference(
             raise UpstreamError(
                 f"found no release that {changed!r} allows, expected one at least on the index"
             )
-        files = list(of_releases(base.source, later[-1].source, package))
+        newest = later[-1]
+        files = list(of_releases(base.source, newest.source, package))
     adopted.add(files)
     return adopted, _restore_nothing
 

@@ -97,7 +97,7 @@ def command(
     search = Search(suspects, {row.name: row.patch.after for row in rows}, trials.fails)
     trials.expect("passes", (), "none")
     failing = search.minimal()
-    if not failing:
+    if not failing:  # not even all of them fail, which raises
         trials.expect("fails", suspects, "all")
     culprits = search.last(failing)
     accompanying = [
@@ -133,7 +133,7 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
         BisectionError: No patch applies here.
     """
     suspects: dict[str, None] = {}
-    for row in rows:
+    for row in rows:  # which follow those in their `after`
         if not names or row.name in names or suspects.keys() & set(row.patch.after):
             suspects[row.name] = None
     missing = [name for name in names if name not in suspects]
@@ -233,6 +233,7 @@ class _Trials:
 
         One bad run is enough; for a good set, the command has to pass as often as asked for.
         """
+        # Stored runs have the names in the order of the suspects.
         chosen = [name for name in self._suspects if name in patches]
         verdicts = [self._judge(run) for run in self.runs if run["patches"] == chosen]
         while len(verdicts) < self._times and all(
@@ -262,7 +263,8 @@ class _Trials:
         """Run the command with some of the suspects, store the run on disk, and return it.
 
         Raises:
-            BisectionError: The command cannot be run, or was ended by the user.
+            BisectionError: The command cannot be run, was ended by the user, or asks by its exit
+                code for the end of the search.
         """
         number = len(self.runs) + 1
         log = self.folder / f"{number}.log"

@@ -107,7 +107,7 @@ def _refuse_nothing_checked(
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
-    # With `--inverse`, releases out of range are what is looked at.
+    # No finding, but only as no release is in a range. With `--inverse`, that is what is asked for.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
         releases = release_spans(report.releases, report)
         raise UpstreamError(
@@ -209,7 +209,10 @@ def _suggested_commands(
 def _versions_on_index(
     releases: Sequence[CheckedRelease], library: Library
 ) -> dict[str, list[str]]:
-    """Return all versions on the index of each project whose releases there are checked."""
+    """Return all versions on the index of each project, so that ranges can be judged by them.
+
+    Projects that are checked as they are installed or in a folder are left out: no index is asked.
+    """
     versions: dict[str, list[str]] = {}
     for release in releases:
         if not release.is_local and release.project not in versions:

@@ -198,7 +198,7 @@ def _selection_lines(registry: Registry, selection: Selection) -> Iterator[Healt
 
 def _reviews(rows: Iterable[Row], selection: Selection) -> Iterator[HealthLine]:
     """Compare the targets of rows that apply here with their locks, pack by pack."""
-    # With `on_drift="skip"`, rows whose targets changed since their review would be left out.
+    # With `on_drift="skip"`, rows whose targets changed would not apply, and not be reported here.
     settings_without_drift = replace(selection.settings, on_drift="warn")
     selection_without_drift = replace(selection, settings=settings_without_drift)
     rows_by_pack: dict[str, list[Row]] = {}
@@ -228,6 +228,7 @@ def _reviews_of_pack(
         LockError: The lock cannot be read.
     """
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
+    # The rows of a pack have one lock, except that a user's may have some of an installed pack's.
     if len(files) < len(rows):
         yield HealthLine(
             "locks", "note", pack, "none: changes of their targets are not noticed"

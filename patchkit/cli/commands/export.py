@@ -58,6 +58,7 @@ def command(
     diff = result.diff()
     click.echo(diff, nl=False)
     messages = [*result.unwritten, *result.remarks]
+    # Without names, some patches may well be for other releases; all of them, hardly.
     if names or not (diff or messages):
         messages += _not_due(rows, coverage)
     for message in messages:

@@ -139,6 +139,7 @@ def _follow_patch(
     """
     package = released([row])[0]
     breaks: dict[str, Break] = {}
+    # Each search begins at the last version that holds, as the one before has found it.
     last_break = Break(last=None)
     if releases or nightlies or not repository:
         last_break = break_of(row, on_index(releases or canonical(package), library))

@@ -129,7 +129,7 @@ def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
         file: The lock file.
         rows: The rows whose reviews it records.
     """
-    row = rows[0]
+    row = rows[0]  # the others are of the same pack, or the file is named for all
     file_of_processes = Locks(Settings.read().lock).file(row)
     if file_of_processes is None or file_of_processes.resolve() != file.resolve():
         return f"; processes read it where PATCHKIT_LOCK={shlex.quote(str(file.resolve()))} is set"

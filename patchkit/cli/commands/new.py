@@ -234,7 +234,7 @@ def _plan(
         UsageError: Nothing tells which roles the patch is for.
     """
     proposed = propose_roles([upstream.target for upstream in targets], _last_answer())
-    try:
+    try:  # with the roles of `--role`, or else of the pack's folder
         plan = make_plan(request, targets, place_of_pack, tests, drafts)
     except DeclarationError as error:
         if error.field != "roles":
@@ -337,7 +337,8 @@ def _look_up(
     )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
-        for fault in learn_all(releases, lambda _: targets, progress).values():
+        faults = learn_all(releases, lambda _: targets, progress)
+        for fault in faults.values():  # the first one, if any
             raise fault
         return {target: look_up(target, releases) for target in targets}
 

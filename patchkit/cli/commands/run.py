@@ -309,7 +309,7 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Returns:
         The shell's exit code for a command that cannot be run; otherwise this does not return.
     """
-    # Python ignores these signals, and a command would inherit that.
+    # Python ignores these two signals at its start, and a command would inherit that.
     for name in ("SIGPIPE", "SIGXFSZ"):
         with suppress(AttributeError, ValueError):
             signal.signal(getattr(signal, name), signal.SIG_DFL)

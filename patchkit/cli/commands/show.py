@@ -127,7 +127,7 @@ def _review(
         return None
     if lock is None:
         return ReviewHere("no-lock", "no lock file covers this patch")
-    verdict = RowDrift(row.name, lock, installed).verdict(change.place)
+    verdict = RowDrift(row.name, lock, installed).verdict(change.place)  # state, detail
     return ReviewHere(*verdict, lock.spans(row.name, str(change.place)))
 
 

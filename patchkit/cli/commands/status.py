@@ -157,7 +157,7 @@ def _list_runs(form: str) -> None:
 
     results = []
     for run in all_runs():
-        journals, _ = read(str(run.folder))
+        journals, _unreadable = read(str(run.folder))
         node = {"host": "", "directory": str(run.folder), "journals": journals}
         picture = draw([node])
         processes = picture.processes
@@ -226,6 +226,7 @@ def _check_patch(picture: Picture, name: str) -> None:
         for patch in process.patches.values():
             is_own_by_name[patch.name] = patch.comes_with_patchkit
     if name not in is_own_by_name:
+        # False is sorted before True.
         users_first = sorted(is_own_by_name, key=is_own_by_name.__getitem__)
         expected = some_of(users_first, name)
         raise click.UsageError(

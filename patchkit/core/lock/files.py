@@ -79,9 +79,8 @@ class Locks:
         Raises:
             LockError: The named lock is missing, or the user's cannot be read.
         """
-        is_foreign = (
-            self.home(row.pack) is None
-        )  # a user cannot write into an installed pack
+        # A user cannot write into an installed pack, so reviews of it are kept in another lock.
+        is_foreign = self.home(row.pack) is None
         own = self.own(row.pack)
         files = []
         if self._lock_of_all is not None:
@@ -90,6 +89,7 @@ class Locks:
                     f"found no file {str(self._lock_of_all)!r}, expected a lock"
                 )
             files.append(self._lock_of_all)
+            # It stands in place of the lock of a pack here, and beside that of an installed one.
             if own is not None and is_foreign:
                 files.append(own)
             return files
@@ -100,7 +100,10 @@ class Locks:
         return files
 
     def _added_files(self, row: Row, own: Path | None) -> list[Path]:
-        """Return the user's lock, if it exists, and has the row or is the only one for it."""
+        """Return the lock in the user's folder for a row of an installed pack, if it is to be used.
+
+        That is if it exists, and has the row, or the pack brings no lock of its `own`; else [].
+        """
         if self._added_lock is None or not self._added_lock.exists():
             return []
         if own is not None and row.name not in self._read(self._added_lock).entries:
@@ -147,7 +150,8 @@ class Locks:
             pack: The dotted name of the pack, which has been imported.
 
         Returns:
-            The file, which need not exist; None if an installer has put the folder there.
+            The file, which need not exist; None if an installer has put the folder there, or the
+            pack has no folder.
         """
         folder = next(_folders(pack), None)
         if folder is None or is_installed(folder):

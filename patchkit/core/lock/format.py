@@ -40,9 +40,10 @@ _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file;
 _VERSION = 2
 _FORMAT = f"format {_VERSION}"
 _WRITTEN = "written"
-_WORDINGS = re.compile(rf"{_WRITTEN}( [0-9a-f]{{16}})+")
+_WORDINGS = re.compile(rf"{_WRITTEN}( [0-9a-f]{{16}})+")  # see the example above
 _WORDINGS_IN_LINE = 5
 _MAX_QUOTED = 80
+# Fingerprint, project, first and last release, as in `d5d1d1f39d6821ae  vllm 0.11.1 - 0.13.0`.
 _SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) (\d[^ ]*)(?: - (\d[^ ]*))?")
 
 
@@ -182,7 +183,7 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     """
     lines = _content_lines(text)
     if not lines:
-        lines = [(1, "")]
+        lines = [(1, "")]  # to be refused, as it is not the format
     number, first = lines[0]
     if first != _FORMAT:
         expected = _expected_format(first)
@@ -190,7 +191,7 @@ def parse_lock(text: str, file: str = "patchkit.lock") -> Lock:
     entries: _Patches = {}
     for number, line in lines[1:]:
         expected = _add_line(line, entries)
-        if expected:
+        if expected:  # the line is malformed
             unindented = line.lstrip(" ")
             raise _refused(file, number, unindented, expected)
     return Lock(entries)
@@ -254,8 +255,7 @@ def _last(entries: dict[str, _Value] | None) -> _Value | None:
     """Return the value that was added last; None if there are no entries."""
     if not entries:
         return None
-    newest_first = reversed(entries.values())
-    return next(newest_first)
+    return next(reversed(entries.values()))
 
 
 # Each of these returns what was expected if the text is malformed, else ''.
@@ -297,7 +297,7 @@ def _add_wordings(text: str, spans: list[Span]) -> str:
     if not _WORDINGS.fullmatch(text):
         return f"such as '{_WRITTEN} 0123456789abcdef'"
     span = spans[-1]
-    _, *further = text.split(" ")
+    _written, *further = text.split(" ")
     wordings = (*span.wordings, *further)
     spans[-1] = span._replace(wordings=wordings)
     return ""
@@ -330,7 +330,7 @@ def write_lock(file: Path, lock: Lock) -> None:
 
 
 def united(patch: str, locks: Sequence[Lock]) -> Lock:
-    """Make one lock of several, for one patch: a source that any of them has is reviewed.
+    """Make one lock of several, for one patch: a source that any of them has counts as reviewed.
 
     Args:
         patch: The name of the patch.
@@ -367,7 +367,7 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
 def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     """Yield spans and a new one; those of the same source that overlap it are merged into it."""
     for span in spans:
-        is_same_source = span[:2] == new[:2]
+        is_same_source = span[:2] == new[:2]  # fingerprint and project
         if is_same_source and _overlap(span, new):
             new = _merged(span, new)
         else:

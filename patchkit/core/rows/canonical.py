@@ -90,7 +90,7 @@ def _name(value: Any) -> str:
     if module == _VOCABULARY:
         module = "patchkit"
     name = f"{module}:{value.__qualname__}"
-    if "<" in name:
+    if "<" in name:  # `<lambda>`, or `<locals>` of a function
         raise CanonicalError(f"{name}, which has no name of its own")
     return name
 
@@ -111,6 +111,7 @@ def _reduced(value: Any) -> str:
     if isinstance(reduced, str):  # the name of a global, such as that of `typing.Any`
         return f"{getattr(value, '__module__', None) or kind.__module__}:{reduced}"
     function, arguments, *state = reduced
+    # pickle gives the items of a list's or dict's subclass as iterators, whose content counts.
     parts = [list(part) if hasattr(part, "__next__") else part for part in state]
     texts = map(_text, [*arguments, *parts])
     return f"{_text(function)}({', '.join(texts)})"

@@ -58,7 +58,10 @@ class Change(Record, kw_only=True):
 
     @property
     def is_reviewed(self) -> bool:
-        """Whether it depends on the source of its target, which a lock then records."""
+        """Whether it depends on the source of its target, which a lock then records.
+
+        The target of an Add does not exist upstream.
+        """
         return self.inside_module and self.kind != "Add"
 
     @property

@@ -149,7 +149,8 @@ class ProcessTable:
             The row, or None if there is none.
         """
         arguments = argv[1:]
-        # Python's own options are left out, but for `-m`; what follows it, or comes first, is run.
+        # Python's own options are left out, except `-m`. What follows `-m` is the module to run;
+        # without it, the first word is the script.
         plain = [word for word in arguments if word == "-m" or not word.startswith("-")]
         if not plain:
             name = ""
@@ -181,7 +182,7 @@ class ProcessTable:
             environ: The environment variables to look at.
         """
         for row in self.all("switch"):
-            if environ.get(row.what, "0").strip(" 0"):
+            if environ.get(row.what, "0").strip(" 0"):  # '', '0' and ' 0 ' are off
                 yield row
 
 
@@ -191,7 +192,7 @@ def _rows_by_text(rows: Iterable[ProcessRow], by: str) -> dict[str, ProcessRow]:
 
 
 def target_of(process: Any) -> str:
-    """Name the function that a `multiprocessing` process runs, or else its class.
+    """Name the function that a `multiprocessing` process runs; its class if that has its own `run`.
 
     Args:
         process: An object of any class that has a process's attributes.

@@ -12,7 +12,8 @@ from patchkit.core.versions.requirements import check_requirement
 from patchkit.errors import RequirementError, SettingsError, near
 
 _FILE = "pyproject.toml"
-# Of each setting that is a list: the pattern of an entry, and what is expected.
+# Of each setting that is a list: the pattern of an entry, and what is expected. An entry of
+# `releases` is only parsed later; here a number alone, as in `releases = ["0.32"]`, is refused.
 _LISTS = {
     "packs": (r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a list of modules, such as ['my_pack']"),
     "releases": (
@@ -30,6 +31,8 @@ _LISTS = {
 @dataclass(frozen=True)
 class Project:
     """Settings of a project for every command; command-line options override them.
+
+    The names of the fields, except `file`, are the keys of `[tool.patchkit]`.
 
     Args:
         file: The `pyproject.toml` that they are from; None where there is none.
@@ -78,7 +81,9 @@ class Project:
         return self._folders_with([top for top in tops if not _is_found(top)])
 
     def folders_hidden(self, packs: Iterable[str]) -> list[str]:
-        """Return the folders of packs of which Python imports another copy, an installed one.
+        """Return the folders of this project's packs of which Python would import another copy.
+
+        Put first on `sys.path`, they make it import the project's own, not one that is installed.
 
         Args:
             packs: The modules of the packs.
@@ -104,11 +109,14 @@ class Project:
         return [str(folder) for folder in folders if _holds_any(folder, tops)]
 
     def _is_own(self, top: str) -> bool:
-        """Whether the package that Python finds lies in a folder of this project."""
+        """Whether the package that Python finds lies in a folder of this project.
+
+        True for one that code has put into `sys.modules` without a spec: it would stay there.
+        """
         try:
             spec = find_spec(top)
         except (ValueError, ImportError):
-            return True  # a module without a spec; `_is_found` says more
+            return True
         locations = spec.submodule_search_locations if spec else None
         parents = {Path(location).resolve().parent for location in locations or ()}
         folders = (_working_folder(), *self.folders)
@@ -142,7 +150,7 @@ def entry_points_of(project: Project, group: str) -> list[str]:
 
 
 def _holds_rows(file: Path) -> bool:
-    """Whether a file assigns `PATCHES`, by its text."""
+    """Whether a file assigns `PATCHES`, with or without an annotation, by its text."""
     try:
         source = file.read_bytes()
     except OSError:
@@ -180,7 +188,7 @@ def _section(file: Path) -> object:
         source = file.read_bytes()
     except OSError:
         return None
-    if b"patchkit" not in source:
+    if b"patchkit" not in source:  # most files need not be parsed
         return None
     tools = parse_toml(file, source).get("tool")
     if not isinstance(tools, dict):

@@ -164,7 +164,7 @@ def _match_bodies(
         if body in present:
             continue
         module = f"{pack}.{body}"
-        if PathFinder.find_spec(module, folders) is None:
+        if PathFinder.find_spec(module, folders) is None:  # nor compiled
             missing = f"{body!r}, which is not there"
             expected = f"a file {body}.py in the pack"
             row_checks = _FieldChecks(pack, name)
@@ -288,7 +288,7 @@ def _check_change(
         checks.require_filled(f"{field} old", change.old)
         checks.require_string(f"{field} new", change.new)
         count = change.count
-        is_count = type(count) is int and count >= 1
+        is_count = type(count) is int and count >= 1  # no bool
         checks.require(is_count, f"{field} count", count, "a number from 1 on")
     if isinstance(change, AddField):
         checks.require_filled(f"{field} name", change.name)

@@ -111,7 +111,7 @@ class Selection(Record):
             return None  # it is raised when the row is about to apply
 
     def absent_here(self, row: Row) -> str | None:
-        """Say why a row does not apply here, without looking for versions.
+        """Say why a row does not apply here, without looking for versions, which takes long.
 
         Args:
             row: The row.
@@ -151,7 +151,7 @@ class Selection(Record):
         return self._unmet(change.requires, row) is None
 
     def _not_for_here(self, row: Row) -> str | None:
-        """Return the first reason against a row, whatever the review says; None without one."""
+        """Return the first reason against a row, without comparing sources; None without one."""
         return (
             self._switched_off(row)
             or self._env_unmet(row.patch.env)
@@ -202,7 +202,7 @@ class Selection(Record):
             reason = self._reason_by_source(text, row)
             if reason is None:
                 raise
-            return reason or None
+            return reason or None  # '' if the requirement is met
 
     def _reason_by_source(self, text: str, row: Row) -> str | None:
         """Judge a requirement by the releases whose reviewed sources are the installed ones.
@@ -214,7 +214,8 @@ class Selection(Record):
             VersionError: The version that names no release is one that the user has set.
         """
         name = parse_requirement(text).name
-        self.versions.believed(name)  # raises
+        # Raises if the version is one that the user has set: the user is to correct it.
+        self.versions.believed(name)
         if self.reviewer is None:
             return None
         reviewed = self.reviewer.releases(row, canonical(name))
@@ -232,6 +233,6 @@ class Selection(Record):
     def _no_change_left(self, row: Row) -> str | None:
         """Say why the first change does not apply, if none of the row's changes does."""
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
-        if not all(reasons):
+        if not all(reasons):  # None: a change applies
             return None
         return f"no change applies here: {reasons[0]}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from patchkit.core.record import Record
 
 _STEP = r"\.?(?P<name>[^\W\d]\w*)|\[(?P<item>[^\]]+)\]"
+"""One step of a qualname: `TABLE` or `.run`, a name; `['key']`, an item."""
 
 
 class Item(NamedTuple):
@@ -74,6 +75,7 @@ class Target(Record):
         *outer, last = self.steps
         if not outer:
             return Target(self.module)
+        # The text of the last step: `['key']`, or a name and the dot before it.
         size = len(str(last)) if isinstance(last, Item) else len(last) + 1
         return Target(self.module, self.qualname[:-size])
 

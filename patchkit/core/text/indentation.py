@@ -1,4 +1,7 @@
-"""Finds lines, blocks and decorators of a module's source by indentation, without a parser."""
+"""Finds lines, blocks and decorators of a module's source by indentation, without a parser.
+
+A line inside a string is taken for code.
+"""
 
 import functools
 import re
@@ -54,7 +57,7 @@ class SourceLines:
                 at = source.find(name, at + 1)
             else:
                 starts.append(self.line_at(at))
-                at = source.find(name, self.line_end(at))
+                at = source.find(name, self.line_end(at))  # in another line
         return starts
 
     def line_at(self, at: int) -> int:
@@ -63,6 +66,7 @@ class SourceLines:
         Args:
             at: The offset in the source.
         """
+        # After the end of line before it, which also the first line has: `__init__` adds one.
         return self.source.rfind(b"\n", 0, at) + 1
 
     def line_end(self, at: int) -> int:
@@ -103,7 +107,7 @@ class SourceLines:
         """
         indent = self.indent(at)
         while indent:
-            above = self.above(at, indent - 1)
+            above = self.above(at, indent - 1)  # indented less
             if above is None:
                 return
             at = above
@@ -125,19 +129,23 @@ class SourceLines:
         return self._aboves[at, indent]
 
     def _find_above(self, at: int, indent: int) -> int | None:
-        """Do what `above` says: search backwards, in windows that grow, as it is mostly near."""
+        """Do what `above` says, for an answer that is not known yet.
+
+        The line is mostly a few lines above, so what is searched first is a short text before `at`;
+        then longer ones before that.
+        """
         statement = _statement(indent)
         end = at
         window = _WINDOW
         while end > 0:
             window_start = max(0, end - window)
             start = self.line_at(window_start)
-            # A match begins with the end of the line before it.
+            # The pattern begins with the end of the line before; the first line is at 1, after one.
             end_of_line_before = max(0, start - 1)
             matches = list(statement.finditer(self.source, end_of_line_before, end))
             if matches:
                 nearest = matches[-1]
-                return nearest.start() + 1
+                return nearest.start() + 1  # after that end of line
             end = start
             window *= 4
         return None
@@ -170,6 +178,7 @@ class SourceLines:
         indent = self.indent(at)
         statement = _statement(indent)
         line_end = self.line_end(at)
+        # The block ends where a statement is indented no further than its first line.
         following = statement.search(self.source, line_end)
         end = len(self.source)
         if following is not None:

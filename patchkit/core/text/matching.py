@@ -32,7 +32,8 @@ _TOKEN = re.compile(
     rf"""
     [ \t\f]* (?:
     (?P<newline> \n )
-  | (?P<skipped> \#[^\n]* | \\\n )
+  | (?P<skipped> \#[^\n]* | \\\n )  # a comment, a backslash at the end of a line
+  # a prefix such as rb, and then one of the four kinds of quotes, with backslashes inside
   | (?P<string> (?:[rR]?[bBfFtT]|[bBfFtT][rR]|[rRuU])? (?:
         '''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''
       | \"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"""
@@ -41,10 +42,11 @@ _TOKEN = re.compile(
     ) )
   | (?P<name> [^\W\d]\w* )
   | (?P<number>
+        # 0xff, 0b1, 0o7; then 1, 1.5, 1., .5, 1e-3, 2j
         0[xX](?:_?[0-9a-fA-F])+ | 0[bB](?:_?[01])+ | 0[oO](?:_?[0-7])+
       | (?: {_DIGITS}(?:\.(?:{_DIGITS})?)? | \.{_DIGITS} )(?:[eE][-+]?{_DIGITS})?[jJ]?
     )
-  | (?P<operator>
+  | (?P<operator>  # the longest first: **= before ** before *
         \.\.\. | (?:\*\*|//|>>|<<)=? | ->
       | [-+*/%&|^@:=!<>]= | [-+*/%&|^@=<>~()\[\]{{}},:;.!]
     )
@@ -199,8 +201,9 @@ def _value(text: str) -> object:
     except (SyntaxError, ValueError):
         return text
     if isinstance(expression, ast.Constant):
+        # Not the value itself: 1 == 1.0, and 0.0 == -0.0.
         return type(expression.value), repr(expression.value)
-    return ast.dump(expression)
+    return ast.dump(expression)  # an f-string
 
 
 class ComparedTokens(NamedTuple):
@@ -208,8 +211,8 @@ class ComparedTokens(NamedTuple):
 
     Args:
         tokens: The other tokens.
-        optional_commas: Of each closing bracket before which a comma is optional, by its start:
-            the end of the comma, or 0 if none is there.
+        optional_commas: For each closing bracket before which a comma is optional: the start of the
+            bracket, and the end of that comma, or 0 if there is no comma.
     """
 
     tokens: list[Token]
@@ -375,4 +378,5 @@ def width(margin: str) -> int:
     Args:
         margin: The blanks and tabs that a line begins with.
     """
-    return len(margin.rpartition("\f")[2].expandtabs(8))
+    after_form_feed = margin.rpartition("\f")[2]  # Python counts anew after it
+    return len(after_form_feed.expandtabs(8))

@@ -26,6 +26,7 @@ def misfit(
     starts = [start for start in insertions if fault and start < fault.start]
     if fault is None or not starts:
         return ""
+    # They are in order: the last one before the fault has caused it.
     start = starts[-1]
     inserted = insertions[start]
     # Lines of `new` are counted from 0: the one of its first token, and the one where the fault is.
@@ -38,7 +39,7 @@ def misfit(
             culprit = token
             number = line
     offset = column(culprit) - column(new[0])
-    if offset == 0:
+    if offset == 0:  # as its first line, which is put where `old` was
         return ""
     side = "right"
     if offset < 0:
@@ -66,6 +67,7 @@ def misindented(tokens: Sequence[Token]) -> Token | None:
     Returns:
         The token that the line begins with; None where there is no such line.
     """
+    # The columns of the blocks that are open, the outermost first.
     blocks = [column(tokens[0])]
     last = tokens[0]
     opens_block = False
@@ -76,6 +78,7 @@ def misindented(tokens: Sequence[Token]) -> Token | None:
                 blocks.append(indent)
             while indent < blocks[-1]:
                 blocks.pop()
+            # Between two blocks, or further in without a colon before.
             if indent != blocks[-1]:
                 return token
         if token.kind == NEWLINE:

@@ -134,7 +134,7 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
         starts = [match.start for match in matches]
         raise MiscountError(function, starts)
     text = ""
-    copied = 0
+    copied = 0  # up to where the function's text is in `text`, edited
     insertions: dict[int, str] = {}
     for match in matches:
         text += function.text[copied : match.start]
@@ -155,7 +155,7 @@ def _refuse_lines(
     from patchkit.core.text.misfits import misfit  # noqa: PLC0415 - most edits are of one line
 
     fault = misfit(after.tokens, insertions, edit.new, edit.new_text)
-    if not fault and after.end != len(after.text):
+    if not fault and after.end != len(after.text):  # code behind its end
         fault = (
             f"found new={edit.new_text!r}, which ends the function, expected its inside"
         )
@@ -218,7 +218,7 @@ def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
 def _margin_of_statement(
     line: str, until: Sequence[Token], following: Token | None
 ) -> str:
-    """Return the indentation of a match's line; of its statement, if no bracket is open after it.
+    """Return the margin for `new`: of the match's statement; of its line if a bracket stays open.
 
     `until` are the tokens up to the match's first, `following` is the first after the match.
     """
@@ -242,6 +242,7 @@ def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
     follows_header = previous.text == ":" and not previous.depth
     begins = first.margin is not None or follows_header
     ends = following is None or following.kind == NEWLINE
+    # A clause such as `else: …` is no statement; without it, no block is empty.
     return begins and ends and first.text not in _CLAUSES
 
 
@@ -300,7 +301,7 @@ def _moved(line: str, columns: dict[int, str]) -> str:
         return ""
     indent = width(_margin(line))
     to_the_left = [column for column in columns if column <= indent]
-    if not to_the_left:
+    if not to_the_left:  # keep its distance from the leftmost line
         leftmost, margin = next(iter(columns.items()))
         new_indent = width(margin) - leftmost + indent
         return " " * new_indent + code

@@ -61,6 +61,7 @@ class Wording(NamedTuple):
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """The numbers of the first and last line of each of its texts, decorators included."""
+        # It begins with an end of line, so that the first line has number 1.
         source = self.page.source
         lines = []
         for start, end in self.page.texts:
@@ -89,6 +90,7 @@ def wording_of(
         if readable is None:
             return None
         text, is_package = readable
+        # Indentation is counted in blanks, and an item of a container is not found by it.
         if b"\t" in text or "[" in qualname:
             return None
         page = _ModuleSource(text, qualname)
@@ -166,7 +168,7 @@ class _ModuleSource(SourceLines):
         makers = sorted(_MADE.finditer(self.source), key=_maker_rank)
         stars = _STARS.finditer(self.source)
         for match in (*makers, *stars):
-            end = match.end()
+            end = match.end()  # not its start, which may be the end of the line before
             at = self.line_at(end)
             yield self.text(at)
 
@@ -186,6 +188,7 @@ class _ModuleSource(SourceLines):
             are_literals = all(map(_PLAIN.match, texts))
             return not are_literals
         name = self._names[-1]
+        # torch's and vLLM's functions of this name are given a function to register.
         may_register = b"custom_op(" in self.source
         for at in self._outside[name]:
             if may_register and _does_more_than_call(self.text(at), name):
@@ -259,7 +262,7 @@ class _ModuleSource(SourceLines):
             match = _DEFINES.match(self.source, header)
             if match is None:
                 continue
-            is_class = match[1] is not None
+            is_class = match[1] is not None  # the word `class`
             if not is_class:
                 return None
             name = match["name"]
@@ -297,7 +300,7 @@ def _maker_rank(match: re.Match[bytes]) -> int:
 
 
 def _does_more_than_call(line: bytes, name: bytes) -> bool:
-    """Whether a line mentions a name other than as `name(`; it may then register the function."""
+    """Whether a line mentions a name other than as `name(`: it may pass the function on."""
     calls = line.count(name + b"(")
     mentions = line.count(name)
     return mentions > calls
@@ -318,7 +321,10 @@ def _binds(line: bytes, name: bytes) -> bool:
 
 
 def _binds_at(line: bytes, name: bytes, at: int) -> bool:
-    """Whether a line may bind the name that is at an offset in it."""
+    """Whether a line may bind the name that is at an offset in it.
+
+    So it does in `Class.NAME = …`, `NAME = …`, `NAME: int = …`, and behind `import` or the like.
+    """
     end = at + len(name)
     before = b""
     if at:
@@ -336,7 +342,7 @@ def _binds_at(line: bytes, name: bytes, at: int) -> bool:
 
 
 def _adds(source: bytes, start: int, end: int, name: bytes) -> bool:
-    """Whether a line has `NAME.register`, `NAME.attribute = …` or `Class.NAME = …`."""
+    """Whether a line changes what NAME does: `NAME.register`, `NAME.x = …`, `Class.NAME = …`."""
     at = source.find(name, start, end)
     while at >= 0:
         after = at + len(name)

