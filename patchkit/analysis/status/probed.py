@@ -41,7 +41,8 @@ class ProbedProcess(NamedTuple):
     @property
     def evidence(self) -> str:
         """The strongest evidence for the target in the process."""
-        if self.calls:
+        # A first call is known even if later ones could not be counted.
+        if self.calls or self.probe.first is not None:
             return CALLED
         if self.probe.is_traced:
             return TRACED

@@ -129,7 +129,8 @@ def find_run(text: str) -> Run | None:
     """
     runs = all_runs()
     found = [run for run in runs if str(run.number) == text]
-    if not found:
+    is_number = text.isdecimal() and len(text) < len("20260101")
+    if not found and not is_number:  # "2" is no beginning of "20260101-…"
         found = [run for run in runs if run.folder.name.startswith(text)]
     if len(found) == 1:
         return found[0]

@@ -1,13 +1,17 @@
 """Proposes the roles of a new row, from the last probe or from a table of vLLM's modules."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.target import Target
+
+_RAN = ("called", "traced")
+_IMPORTED = ("imported",)
+"""What a probe may have seen of a target. That a module was imported says less than the table."""
 
 _TABLE = "vllm_roles.json"
 """The roles of the processes that import each module; made by `studies/module_roles.py`."""
@@ -19,10 +23,12 @@ class ProposedRoles(NamedTuple):
     Args:
         roles: The roles.
         source: Where they are known from, in words.
+        is_called: Whether the targets were seen to be called there, not only to be imported.
     """
 
     roles: frozenset[Role]
     source: str
+    is_called: bool = True
 
 
 def propose_roles(
@@ -41,18 +47,24 @@ def propose_roles(
     table = json.loads(files(__package__).joinpath(_TABLE).read_text("utf-8"))
     roles: set[Role] = set()
     sources: dict[str, None] = {}
+    is_called = True
     for target in targets:
-        probed = _probed_roles(probe, target)
         of_module = _roles_in(table["modules"].get(target.module, ()))
-        if probed:
-            roles |= probed
+        called_in = _probed_roles(probe, target, _RAN)
+        imported_in = _probed_roles(probe, target, _IMPORTED)
+        if called_in:
+            roles |= called_in
             sources[f"the probe of {probe.get('began')}"] = None
         elif of_module:
             roles |= of_module
             sources[_words_of_table(table)] = None
+        elif imported_in:
+            roles |= imported_in
+            is_called = False
+            sources[f"the probe of {probe.get('began')}"] = None
         else:
             return None
-    return ProposedRoles(frozenset(roles), " and ".join(sources))
+    return ProposedRoles(frozenset(roles), " and ".join(sources), is_called)
 
 
 def _words_of_table(table: dict[str, Any]) -> str:
@@ -62,13 +74,17 @@ def _words_of_table(table: dict[str, Any]) -> str:
     )
 
 
-def _probed_roles(probe: dict[str, Any], target: Target) -> set[Role]:
-    """Return the roles that a probe found for a target; an empty set if it did not look for it."""
+def _probed_roles(
+    probe: dict[str, Any], target: Target, evidence: Collection[str]
+) -> set[Role]:
+    """Return the roles that a probe found for a target by some evidence; an empty set for none."""
     roles: set[Role] = set()
     entries = probe.get("targets")
     if isinstance(entries, list):
         for entry in entries:
-            if isinstance(entry, dict) and entry.get("target") == str(target):
+            if not isinstance(entry, dict) or entry.get("target") != str(target):
+                continue
+            if entry.get("evidence") in evidence:
                 roles |= _roles_in(entry.get("roles"))
     return roles
 

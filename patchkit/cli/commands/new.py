@@ -241,13 +241,14 @@ def _plan(
             raise
         if proposed is None:
             raise _role_missing(place_of_pack) from error
-        say(
-            f"roles {_named(proposed.roles)}: the targets ran there in {proposed.source}"
-        )
+        did = "the targets ran there"
+        if not proposed.is_called:
+            did = "the targets' modules were imported there, and no call was seen,"
+        say(f"roles {_named(proposed.roles)}: {did} in {proposed.source}")
         with_roles = request._replace(roles=proposed.roles)
         return make_plan(with_roles, targets, place_of_pack, tests, drafts)
     roles = row_of(place_of_pack.module, plan.patch).roles
-    if proposed is not None and roles.isdisjoint(proposed.roles):
+    if proposed and proposed.is_called and roles.isdisjoint(proposed.roles):
         found = f"the targets ran as {_named(proposed.roles)} in {proposed.source}"
         say(f"the row is for {_named(roles)}, but {found}")
     return plan

@@ -3,6 +3,8 @@
 import ctypes
 import functools
 import sys
+import weakref
+from collections.abc import Callable
 from enum import Enum
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -12,6 +14,9 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.owners import CACHED, MISSING, Location, locate, peek
 from patchkit.runtime.changes.sites import Sites
+
+CallTest = Callable[[FrameType], bool]
+"""Tells by the frame of a call that has just begun whether it is one of a target."""
 
 _COPIES_LOCALS: bool = sys.version_info[:2] == (3, 12)
 """Whether reading `f_locals` makes a copy that lives until the call ends; in Python 3.13 it is a
@@ -52,22 +57,47 @@ class Callee(Record, eq=False):
             functions = (self.function, *functions)
         return tuple(function.__code__ for function in functions)
 
-    def is_meant(self, frame: FrameType) -> bool:
-        """Whether a call of the function is one of the target.
+    @property
+    def test(self) -> CallTest:
+        """What tells whether a call of the function is one of the target.
 
-        A function that a class inherits, or that is bound to an instance, may be called for others.
-
-        Args:
-            frame: The frame of the function, which has just begun to run.
+        It keeps neither the class nor the instance alive, which the program may delete.
         """
-        if self.owner is None and self.instance is None:
-            return True
-        # The instance, or for a class method or `__new__` the class.
-        first = _first_argument(frame)
         if self.instance is not None:
-            return first is self.instance
-        cls = first if isinstance(first, type) else type(first)
-        return self.owner in cls.__mro__
+            return functools.partial(_is_of_instance, _reference(self.instance))
+        if self.owner is not None:
+            return functools.partial(_is_of_class, _reference(self.owner))
+        return _is_any
+
+
+def _is_any(_frame: FrameType) -> bool:
+    return True
+
+
+def _is_of_instance(instance: Callable[[], Any], frame: FrameType) -> bool:
+    """Whether a call that has just begun is one of a method of an instance."""
+    return _first_argument(frame) is instance()
+
+
+def _is_of_class(owner: Callable[[], Any], frame: FrameType) -> bool:
+    """Whether a call that has just begun is one of a class that inherits the function.
+
+    The first argument is an instance, or for a class method or `__new__` the class. Only its type
+    is asked: the `__class__` of a proxy is code of its own.
+    """
+    first = _first_argument(frame)
+    cls = owner()
+    if cls in type(first).__mro__:
+        return True
+    return issubclass(type(first), type) and cls in type.mro(first)
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    """Return a weak reference to an object, or a strong one if its class allows none."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
 
 
 def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
@@ -92,6 +122,7 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
         raise TargetError(
             f"{target.module} does not hold {first} once it is imported; probe its definition"
         )
+    _refuse_computed(module, target)
     location = locate(module, target.qualname)
     if isinstance(location.value, type):
         return _constructor(module, target.qualname, location.value, sites)
@@ -99,6 +130,18 @@ def find_callee(module: ModuleType, target: Target, sites: Sites) -> Callee:
     if callee is None:
         raise TargetError(_why_not(location.value))
     return callee
+
+
+def _refuse_computed(module: ModuleType, target: Target) -> None:
+    """Refuse a target behind a property: the probe would run the property's code to get there."""
+    owner: Any = module
+    for step in target.steps[:-1]:
+        owner = peek(owner, step)
+        is_code = isinstance(owner, (property, functools.cached_property))
+        if is_code or owner is MISSING:
+            raise TargetError(
+                f"{step} is computed when it is read; probe what it returns"
+            )
 
 
 def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> Callee:
@@ -112,7 +155,11 @@ def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> 
     for name in ("__init__", "__new__"):
         location = locate(module, f"{qualname}.{name}")
         callee = _callee(f"{qualname}.{name}", location, sites)
-        if callee is not None:
+        # All Protocols share the `__init__` that `typing` gives them.
+        if (
+            callee is not None
+            and getattr(callee.function, "__module__", "") != "typing"
+        ):
             return callee
     raise TargetError("its instances are made by no Python function")
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import CodeType, FrameType, FunctionType
 from typing import Any
+from weakref import ref
 
 from patchkit.core.record import Record
+from patchkit.errors import TargetError
 
 Listener = Callable[[FrameType], None]
 """A function that is called at the start of a call, with the frame of the called function."""
@@ -23,14 +25,16 @@ class _Watched(Record, frozen=False, eq=False):
     """A function that is watched.
 
     Args:
-        function: The function.
+        function: A weak reference to the function.
         code: Its code, which no other function shares if it could be copied.
         listeners: The listeners, each with the target that the function stands for.
+        is_shared: Whether patches have put the code at several targets.
     """
 
-    function: Any
+    function: Callable[[], Any]
     code: CodeType
     listeners: tuple[tuple[str, Listener], ...] = ()
+    is_shared: bool = False
 
 
 class Monitor:
@@ -74,9 +78,16 @@ class Monitor:
             target: The target that it stands for, which has only one listener.
             listener: The listener.
             copies: Whether the function may get a copy of its code, if other functions share it.
+
+        Raises:
+            TargetError: It may not, and its code is that of another target's function, too.
         """
         watched = self._of(function, copies=copies)
         others = [pair for pair in watched.listeners if pair[0] != target]
+        is_shared = bool(others) or watched.function() is not function
+        if not copies and (is_shared or watched.is_shared):
+            watched.is_shared = True
+            raise TargetError("patches have put the same code at another target, too")
         # A new tuple, as another thread may be iterating over the old one.
         watched.listeners = (*others, (target, listener))
         self._monitoring.set_local_events(
@@ -91,7 +102,7 @@ class Monitor:
             target: The target that it stood for.
         """
         for watched in list(self._watched.values()):
-            if watched.function is function:
+            if watched.function() is function:
                 watched.listeners = tuple(
                     pair for pair in watched.listeners if pair[0] != target
                 )
@@ -105,7 +116,7 @@ class Monitor:
         code = function.__code__
         watched = self._watched.get(id(code))
         # Without copies, functions with the same code share one record.
-        if watched is not None and (watched.function is function or not copies):
+        if watched is not None and (watched.function() is function or not copies):
             return watched
         # All functions that a `def` inside of a function makes, such as a decorator's wrappers,
         # share its code. The code's name shows that, as the function may have been renamed.
@@ -113,7 +124,7 @@ class Monitor:
         if copies and (watched is not None or "<locals>" in name):
             code = code.replace()  # an equal copy
             function.__code__ = code
-        watched = _Watched(function, code)
+        watched = _Watched(ref(function), code)
         self._watched[id(code)] = watched
         return watched
 

@@ -11,7 +11,7 @@ import sys
 import weakref
 from collections.abc import Callable, Collection
 from functools import cached_property, partial
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from patchkit.core.record import Record, field, grouped
@@ -20,10 +20,11 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import SettingsError, TargetError
 from patchkit.runtime.changes.context import Context, Prepared
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.probing.callables import Callee, find_callee
+from patchkit.runtime.probing.callables import Callee, CallTest, find_callee
 from patchkit.runtime.probing.counters import Counters
 from patchkit.runtime.probing.monitor import Monitor
 from patchkit.runtime.process.journal import Journal
+from patchkit.runtime.process.roles import module_run_as_main
 from patchkit.runtime.process.session import Session
 
 _TORCH_COMPILER = "torch.compiler"
@@ -41,7 +42,8 @@ class _Probed(Record, frozen=False, eq=False):
         is_traced: Whether torch.compile has traced it.
         codes: Code that shows that the target was traced.
         wrapped: The wrapper around it, if there is one.
-        callee: What runs when it is called, as far as its calls are counted.
+        place: The `id` of the object whose attribute is called; 0 before calls are counted.
+        function: A weak reference to what the monitor watches; None if it watches nothing.
     """
 
     target: Target
@@ -52,7 +54,8 @@ class _Probed(Record, frozen=False, eq=False):
     is_traced: bool = False
     codes: list[CodeType] = field(default_factory=list)
     wrapped: Prepared | None = None
-    callee: Callee | None = None
+    place: int = 0
+    function: "weakref.ref[FunctionType] | None" = None
 
     @property
     def is_wrapped(self) -> bool:
@@ -154,17 +157,18 @@ class Probe:
         callee = find_callee(module, probed.target, sites)
         if not probed.is_wrapped:  # a wrapper that is in place goes on counting
             if self._monitor is not None and callee.function is not None:
-                listener = partial(self._started, probed, callee)
+                listener = partial(self._started, probed, callee.test)
                 # The code of a patched function stays: patchkit compares it by identity.
                 copies = not callee.is_patched
                 target = str(probed.target)
                 self._monitor.watch(callee.function, target, listener, copies=copies)
+                probed.function = weakref.ref(callee.function)
             else:
                 self._wrap(probed, callee, module, sites)
         # For `_traced`; compared by identity, as equal code may be another function's.
         known = set(map(id, probed.codes))
         probed.codes += [code for code in callee.codes if id(code) not in known]
-        probed.callee = callee
+        probed.place = callee.place
 
     def _follow_patches(self) -> None:
         """Begin to count the calls of what patches have put in place of targets since last time."""
@@ -182,14 +186,13 @@ class Probe:
 
         A patch's function may call the original, and both would be counted for one call.
         """
-        former = probed.callee
+        former = None if probed.function is None else probed.function()
         callee = find_callee(module, probed.target, sites)
-        if former is not None:
-            # The target may be another object's attribute now: a class has got its own method.
-            if probed.wrapped is not None and callee.place != former.place:
-                probed.wrapped.undo()
-            if self._monitor is not None and callee.function is not former.function:
-                self._monitor.leave(former.function, str(probed.target))
+        # The target may be another object's attribute now: a class has got its own method.
+        if probed.wrapped is not None and callee.place != probed.place:
+            probed.wrapped.undo()
+        if self._monitor is not None and former not in (None, callee.function):
+            self._monitor.leave(former, str(probed.target))
         self._count_calls(probed, module, sites)
 
     def _wrap(
@@ -232,9 +235,9 @@ class Probe:
 
         return count
 
-    def _started(self, probed: _Probed, callee: Callee, frame: FrameType) -> None:
+    def _started(self, probed: _Probed, is_meant: CallTest, frame: FrameType) -> None:
         """Count a call that the monitor has reported, if it is one of the target."""
-        if callee.is_meant(frame):
+        if is_meant(frame):
             self._called(probed, frame.f_back)
 
     def _called(self, probed: _Probed, caller: FrameType | None) -> None:
@@ -275,11 +278,24 @@ class Probe:
 
     def _tell_at_end(self) -> None:
         """Write modules to the journal whose import was not noticed, as the process ends."""
+        modules = [probed.target.module for probed in self._targets]
+        main = module_run_as_main(
+            modules, "it had begun to run before patchkit was there"
+        )
         for probed in self._targets:
-            if not probed.is_imported and probed.target.module in sys.modules:
-                probed.is_imported = True
-                probed.reason = "its module was imported without notice"
-                self._tell_imported(probed)
+            module = probed.target.module
+            if probed.is_imported:
+                continue
+            if main is not None and main[0] == module:
+                self._tell_uncounted(probed, f"it runs as __main__ here: {main[1]}")
+            elif module in sys.modules:
+                self._tell_uncounted(probed, "its module was imported without notice")
+
+    def _tell_uncounted(self, probed: _Probed, reason: str) -> None:
+        """Write that a target is there, and why none of its calls was counted."""
+        probed.is_imported = True
+        probed.reason = reason
+        self._tell_imported(probed)
 
     def _after_fork(self) -> None:
         """Begin to count anew in a forked child, in a file of its own; modules stay imported."""

@@ -160,9 +160,10 @@ class Undoing(Record, eq=False):
             self.restore_copies(False)
         again, failures = dependents.make_again(aside)
         if again:
-            self.on_made()
             dependents.repoint(again)
         faults, left = self.restore_copies(kept is not None)
+        if groups:
+            self.on_made()  # other objects lie at the targets now
         dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *failures, *faults], left
 

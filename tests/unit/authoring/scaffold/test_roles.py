@@ -16,9 +16,12 @@ SCHEDULE = "vllm.v1.core.sched.scheduler:Scheduler.schedule"
 ELSEWHERE = "somewhere.module:function"
 
 
-def answer(folder: Path, **roles: list[str]) -> Path:
+def answer(folder: Path, evidence: str = "called", **roles: list[str]) -> Path:
     """The file of a probe that has found these roles, by target."""
-    targets = [{"target": name, "roles": found} for name, found in roles.items()]
+    targets = [
+        {"target": name, "roles": found, "evidence": evidence}
+        for name, found in roles.items()
+    ]
     file = folder / "probe.json"
     file.write_text(json.dumps({"began": "2026-11-27T20:00:00", "targets": targets}))
     return file
@@ -54,6 +57,19 @@ def test_the_probe_wins_over_the_table(tmp_path: Path) -> None:
     found = proposed(SCHEDULE, probe=file)
     assert found is not None
     assert found[0] == {Role.WORKER}
+
+
+def test_an_import_says_less_than_the_table(tmp_path: Path) -> None:
+    """A command that only imports a module, or fails, tells no roles that the table knows."""
+    file = answer(tmp_path, "imported", **{SCHEDULE: ["main"], ELSEWHERE: ["main"]})
+    found = propose_roles([Target.parse(SCHEDULE)], file)
+    assert found is not None
+    assert found.roles == {Role.ENGINE_CORE}
+    assert found.is_called
+    elsewhere = propose_roles([Target.parse(ELSEWHERE)], file)
+    assert elsewhere is not None
+    assert elsewhere.roles == {Role.MAIN}
+    assert not elsewhere.is_called
 
 
 def test_nothing_is_proposed_where_nobody_knows_one_target(tmp_path: Path) -> None:
