@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from patchkit.core.rows.target import Target
-from patchkit.runtime.changes.owners import namespace
+from patchkit.runtime.changes.owners import MISSING, namespace
 
 _MOST = 20
 """The most parts of a piece of data that are looked at."""
@@ -28,33 +28,47 @@ def named_objects(data: Any, target: Target) -> Iterator[Any]:
     texts: list[str] = []
     for part in _parts(data)[:_MOST]:
         if type(part) is str:
-            texts.append(part)
+            texts.append(part.replace(":", ".").strip("."))
         else:
             yield part
     package = target.module.rpartition(".")[0]
-    for module, attribute in _pairs(texts):
-        for full_name in (module, f"{package}.{module}", f"{target.module}.{module}"):
-            attributes = namespace(sys.modules.get(full_name))
-            if attribute in attributes:
-                yield attributes[attribute]
+    for text in texts:
+        # One text may name all, or two of them the module and what is in it.
+        for name in (text, *(f"{text}.{other}" for other in texts)):
+            for prefix in ("", f"{package}.", f"{target.module}."):
+                value = _resolve(f"{prefix}{name}")
+                # A word without a dot may be any word: only a class is named by it, and alone.
+                is_class = len(texts) == 1 and issubclass(type(value), type)
+                if value is not MISSING and ("." in name or is_class):
+                    yield value
 
 
 def _parts(data: Any) -> list[Any]:
-    """List the items of a sequence, the attributes of an object, or a text by itself."""
+    """List the parts of data: items and theirs in turn, attributes of an object, a text itself."""
     if type(data) is str:
         return [data]
+    if type(data) is dict:
+        return list(data.values())
     if type(data) in {tuple, list}:
-        return list(data)
+        parts: list[Any] = []
+        for item in data:
+            parts += _parts(item) if type(item) in {tuple, list, dict} else [item]
+        return parts
     return list(namespace(data).values())
 
 
-def _pairs(texts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each name of a module and of an attribute in it that texts may be.
+def _resolve(dotted: str) -> Any:
+    """Return what a name such as `a.b.Class` leads to in the modules that are imported, or MISSING.
 
-    One text may be both, "module.attribute" or "module:attribute", or two of them be one each.
+    Args:
+        dotted: The name, of which the longest part that is an imported module is taken for one.
     """
-    for text in texts:
-        module, _, attribute = text.replace(":", ".").rpartition(".")
-        yield module, attribute
-        for other in texts:
-            yield text, other
+    words = dotted.split(".")
+    for end in range(len(words) - 1, 0, -1):
+        value: Any = sys.modules.get(".".join(words[:end]), MISSING)
+        if value is MISSING:
+            continue
+        for word in words[end:]:
+            value = namespace(value).get(word, MISSING)
+        return value
+    return MISSING

@@ -6,13 +6,12 @@ registry, the class or function that it names counts.
 
 import sys
 from contextlib import suppress
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from patchkit.core.rows.declaration import AFTER
 from patchkit.core.rows.target import Target
-from patchkit.runtime.changes.own_code import functions_in
-from patchkit.runtime.changes.owners import MISSING, peek
+from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.process.effects import Key
 from patchkit.runtime.process.named_objects import named_objects
 from patchkit.runtime.process.observing import Counted
@@ -21,6 +20,9 @@ from patchkit.runtime.process.schedule import Schedule
 
 _MOST = 200
 """The most functions of a target that are observed."""
+
+_DEEPEST = 20
+"""The most decorators that are followed."""
 
 
 class UnpatchedTargets:
@@ -113,13 +115,49 @@ class UnpatchedTargets:
 
 
 def _codes_of(target: Target) -> list[CodeType]:
-    """Return the code that runs when a target is called; of data, that of what the data names."""
-    package = target.module.partition(".")[0]
+    """Return the code that runs when a target is called; of data, that of what the data names.
+
+    Only code that runs for nothing else: not what a class inherits, nor a decorator's wrapper.
+    """
+    owner: Any = None
     value: Any = sys.modules.get(target.module, MISSING)
     for step in target.steps:
-        value = peek(value, step)
-    codes = [function.__code__ for function in functions_in(value, package)]
+        owner = value
+        value = peek(owner, step)
+    if isinstance(owner, type) and target.steps[-1] not in vars(owner):
+        return []  # other classes inherit it, too
+    codes = _own_codes(value)
     if not codes:
         for named in named_objects(value, target):
-            codes += [function.__code__ for function in functions_in(named, package)]
+            codes += _own_codes(named)
     return codes[:_MOST]
+
+
+def _own_codes(value: Any) -> list[CodeType]:
+    """Return the code of a function, or of the methods that a class itself defines.
+
+    Nothing but its type is asked of a value: `isinstance` reads `__class__`, and that of a proxy
+    loads what it stands for.
+    """
+    if not issubclass(type(value), type):
+        return _code_beneath(value)
+    codes: list[CodeType] = []
+    for member in list(vars(value).values()):
+        codes += _code_beneath(member)
+    return codes
+
+
+def _code_beneath(value: Any) -> list[CodeType]:
+    """Return the code of the function beneath decorators, in a list; an empty one for none.
+
+    A function that another one has made shares its code with all that are made so.
+    """
+    if type(value) in {staticmethod, classmethod}:
+        value = value.__func__
+    elif type(value) is property:
+        value = value.fget
+    for _ in range(_DEEPEST):
+        value = namespace(value).get("__wrapped__", value)
+    if type(value) is not FunctionType or "<locals>" in value.__qualname__:
+        return []
+    return [value.__code__]

@@ -28,6 +28,27 @@ class Entry:
     def __init__(self, **fields): vars(self).update(fields)
 TABLE["lazy"] = Entry(module_name="up.models", class_name="C")
 TABLE["held"] = Entry(of=C)
+TABLE["dict"] = {"module": "models", "cls": "A"}
+TABLE["nested"] = (("up.models", "B"), 3)
+TABLE["dots"] = (".models", "C")
+TABLE["bare"] = "C"
+TABLE["method"] = "up.models.A.run"
+class Lazy:
+    @property
+    def __class__(self): raise AssertionError("it was loaded")
+TABLE["proxy"] = (Lazy(), "up.models.A")
+import functools
+def logged(f):
+    @functools.wraps(f)
+    def inner(*args): return f(*args)
+    return inner
+@logged
+def first(): return "first"
+@logged
+def second(): return "second"
+class Heir(C): pass
+class Other(C):
+    def m(self): return "other"
 """
 MODELS = """
 class A:
@@ -115,7 +136,19 @@ def test_a_target_that_runs_without_its_patch_is_told_once(
     assert len(told(session, "unpatched", "patches")) == 1
 
 
-@pytest.mark.parametrize(("key", "name"), [("a", "A"), ("b", "B"), ("lazy", "C")])
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("a", "A"),
+        ("b", "B"),
+        ("lazy", "C"),
+        ("dict", "A"),
+        ("nested", "B"),
+        ("dots", "C"),
+        ("method", "A"),
+        ("proxy", "A"),
+    ],
+)
 def test_an_entry_of_a_registry_is_used_where_the_class_that_it_names_is(
     armed: Any, key: str, name: str
 ) -> None:
@@ -128,6 +161,31 @@ def test_an_entry_of_a_registry_is_used_where_the_class_that_it_names_is(
     assert told(session, "unpatched", "patches") == []
     vars(models)[name]().run()
     assert told(session, "unpatched", "patches") == [{"p": [f'up.mod:TABLE["{key}"]']}]
+
+
+@pytest.mark.parametrize(
+    ("change", "used", "others"),
+    [
+        ("Wrap('up.mod:first', by='by')", "first", ["second"]),
+        ("Wrap('up.mod:Heir.m', by='by')", "", ["C().m", "Heir().m"]),
+        ("Replace('up.mod:Other', by='NEW')", "Other().m", ["Heir().m"]),
+        (of_table("bare"), "C().m", ["Other().m", "g"]),
+        (of_table("a"), "", ["g", "first"]),
+    ],
+)
+def test_what_others_share_is_no_use_of_a_target(
+    armed: Any, change: str, used: str, others: list[str]
+) -> None:
+    """A wrapper of a decorator, what a class inherits, and its siblings say nothing of it."""
+    session = armed(change)
+    mod = importlib.import_module("up.mod")
+    assert told(session, "unpatched", "patches") == []
+    for call in others:
+        eval(f"{call}()", vars(mod))
+    assert told(session, "unpatched", "patches") == []
+    if used:
+        eval(f"{used}()", vars(mod))
+        assert len(told(session, "unpatched", "patches")) == 1
 
 
 def test_an_entry_that_holds_a_class_is_used_where_the_class_is(armed: Any) -> None:
