@@ -206,6 +206,7 @@ class Origins:
                 current.append(values[name])
         objects = current[:1]  # the class's own value hides that of its module
         bound = self._bound(module, name)
+        # A name that is bound once has always stood for the same object.
         if len(bound) == 1 and objects:
             return objects
         for source in _sources(bound):

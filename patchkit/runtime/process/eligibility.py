@@ -90,7 +90,7 @@ def awaits_when(patch: PatchState) -> bool:
         patch: the patch.
 
     Returns:
-        Whether it has a `when` function, which was not called yet.
+        Whether it has a `when` function, which was not called yet: the first group calls it.
     """
     return patch.row.patch.when is not None and not any(
         group.applied_to for group in patch.groups

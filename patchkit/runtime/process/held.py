@@ -77,6 +77,7 @@ class Blocks(Record, eq=False):
         selection = self.table.selection
         if names:
             chosen = self._named(names)
+            # In the order of the rows, and each once.
             states = [state for state in states if state in chosen]
         else:
             states = [

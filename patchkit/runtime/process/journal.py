@@ -52,7 +52,7 @@ class Journal:
         self.directory: str | None = None
         if directory is not None:
             self.directory = _absolute(directory)
-        self.after_fork()
+        self.after_fork()  # begins the journal
 
     @property
     def path(self) -> str | None:

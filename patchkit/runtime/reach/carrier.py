@@ -83,5 +83,5 @@ class ActorCarrier(Carrier):
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Have cloudpickle, which pickles the `__orig_bases__` of a class, begin with this one."""
+        """Have cloudpickle, which pickles the `__orig_bases__` of classes, begin `cls` with it."""
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

@@ -228,6 +228,7 @@ def watch_children(session: Session) -> None:
     _watch_beginnings(session)
 
     def report_unknown(*_: Any) -> None:
+        """Report a child that imports vLLM; before that, it may have been anybody's."""
         for process in running_here():
             _report_if_unknown(session, process)
 
@@ -296,7 +297,7 @@ def _role(row: ProcessRow | None) -> Role | None:
 
 
 def _report_if_unknown(session: Session, process: Any) -> None:
-    """Write to the journal that no row recognizes a child process; vLLM is loaded in it."""
+    """Write it to the journal if no row recognizes a child process, in which vLLM is loaded."""
     is_child = type(process).__name__ != "_MainProcess"
     if is_child and session.processes.of_process(process) is None:
         session.journal.write("unknown", target=target_of(process))

@@ -113,6 +113,7 @@ class PreparedDecoration(PreparedLayers, frozen=False):
             TargetError: What it returns cannot serve in the target's place.
         """
         ((site, layer),) = self.parts
+        # It keeps the answer. The layer asks for it while the site is locked.
         self.decoration(_below(site, layer))
         self.layers.apply()
 
