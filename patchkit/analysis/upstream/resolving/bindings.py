@@ -80,7 +80,9 @@ def union(first: BindingCases, second: BindingCases) -> BindingCases:
     Returns:
         Each binding once; "not bound" counts as one.
     """
-    bindings = {id(case.binding) for case in first}
+    bindings = {
+        id(case.binding) for case in first
+    }  # None, for "not bound", has an id too
     return (*first, *(case for case in second if id(case.binding) not in bindings))
 
 

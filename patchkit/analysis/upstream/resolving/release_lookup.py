@@ -139,6 +139,7 @@ class ReleaseLookup(Lookup):
         # While the name is followed in another module, the cases may depend on that circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
         if until is None and not is_followed:
+            # `_submodule_of_same_name` reads the second one.
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
@@ -284,7 +285,8 @@ class ReleaseLookup(Lookup):
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
-        # `binding_cases` has noted whether the package imports the submodule.
+        # `binding_cases` has noted whether the package imports the submodule. Where it has not, as
+        # in a circle of imports, the submodule is left out.
         _, is_imported = tree.conclusions.get(("cases", name), (UNBOUND, True))
         if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()
