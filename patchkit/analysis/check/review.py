@@ -238,6 +238,7 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
     """Yield a span for each run of successive releases in which a target has one source."""
 
     def source(release: CheckedRelease) -> tuple[str, str | None]:
+        """Return what stays the same in a run: the distribution, and the fingerprint if any."""
         fingerprint = None
         if target in coverage.reviewed(row, release):
             fingerprint = release.facts(target).fingerprint
@@ -273,6 +274,7 @@ def _merged(
             for release in releases
             if release.project == span.project
         ]
+        # Of another distribution, nothing was accepted now.
         starts_before = not versions or release_order(span.first) < min(versions)
         ends_after = not versions or max(versions) < release_order(span.last)
         if starts_before or ends_after:
