@@ -55,7 +55,7 @@ class LostDefinition(NamedTuple):
 
     @classmethod
     def of(cls, old: Resolution) -> "LostDefinition | None":
-        """Take the definition from what a target is in the old release.
+        """Make it from the resolution of a target in the old release.
 
         Args:
             old: The target's resolution there.
