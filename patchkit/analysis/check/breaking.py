@@ -151,6 +151,7 @@ def _bisected(
             holding = start
             break
         faults_by_index[start] = faults
+    # The next one that is known to break; at least the newest is.
     broken = min(index for index in faults_by_index if index > holding)
     if holding < 0:
         return Break(None, releases[broken], faults_by_index[broken])

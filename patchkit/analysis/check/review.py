@@ -44,6 +44,7 @@ class Commands:
         """
         if release.is_local:
             return self._command("diff", row, release.option)
+        # `patchkit diff` compares releases of one distribution, that of the first package.
         first_package = packages_of([row])[:1]
         if release.project in map(canonical, first_package):
             return self._command("diff", row, f"--to {release.version}")
@@ -79,6 +80,7 @@ class Commands:
         return self._command("lock", row, options)
 
     def _command(self, name: str, row: Row, options: str) -> str:
+        """Write a command of patchkit for a row, with the lock and pack of the check's options."""
         parts = ["patchkit", name, row.name, options]
         if self.lock:
             parts.append(f"--lock {shlex.quote(self.lock)}")

@@ -213,6 +213,7 @@ class Evidence:
         if not lost.likeness.is_telling:
             return
         for candidate in self.alike(files, lost):
+            # Methods are much alike in many classes, so that near is not enough for them.
             is_near = (
                 candidate.target.module == lost.target.module
                 and not candidate.is_method

@@ -354,6 +354,7 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     # `Alias = Generic[T]` is another object than `Generic`.
     if isinstance(value.expression, ast.Subscript):
         return replace(value, is_sure=False, reason=assigned.reason)
+    # `alias = json.loads` has no definition in the release but this statement.
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
     if assigned.state != "present":

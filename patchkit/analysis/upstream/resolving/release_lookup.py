@@ -170,6 +170,7 @@ class ReleaseLookup(Lookup):
             name: The name of the attribute.
         """
         key = (module, name)
+        # `remember` looks there too; this spares most calls what is made for it below.
         if key in self._attributes:
             return self._attributes[key]
         reason = f"{module}:{name} is imported in a circle"
