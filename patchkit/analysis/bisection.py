@@ -78,9 +78,9 @@ class Search:
         culprits: Patches = frozenset()
         candidates = list(self._closures)
         while not self.fails(culprits):
-            # Culprits and candidates are the set that failed in the last round, and `fails`
-            # remembers that. Only if the last of all patches was found are they all patches, which
-            # were assumed to fail: they are tried now.
+            # The last round has seen this set fail, and `fails` remembers that. But if its culprit
+            # was the very last patch, this is the set of all patches, which was only assumed to
+            # fail: it is tried now.
             if culprits and not self.fails(culprits.union(candidates)):
                 return frozenset()
             position = self._turning_point(culprits, candidates)

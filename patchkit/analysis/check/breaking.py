@@ -105,7 +105,7 @@ def break_between(row: Row, nightlies: Sequence[CheckedRelease], broke: Break) -
     """
     if not nightlies:
         return Break(last=None)
-    start = len(nightlies) - 1
+    start = len(nightlies) - 1  # the newest, if none is known to be newer than `last`
     last_version = parse_version(broke.last.version) if broke.last else None
     if last_version:
         for index, nightly in enumerate(nightlies):
@@ -143,7 +143,7 @@ def _bisected(
     newest = len(releases) - 1
     faults_by_index = {newest: _faults(row, releases[newest])}
     if not faults_by_index[newest]:
-        return Break(releases[newest])
+        return Break(releases[newest])  # it has not broken
     holding = -1  # the index of a release that holds; -1 while none is known
     for start in dict.fromkeys(starts):
         faults = _faults(row, releases[start])
@@ -151,6 +151,7 @@ def _bisected(
             holding = start
             break
         faults_by_index[start] = faults
+    # The next one that is known to break; at least the newest is.
     broken = min(index for index in faults_by_index if index > holding)
     if holding < 0:
         return Break(None, releases[broken], faults_by_index[broken])

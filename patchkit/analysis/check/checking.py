@@ -78,6 +78,7 @@ class Check:
         self._lock = lock
         self._versions = known
         self._commands = commands or Commands()
+        # What the rows that were checked so far edit and add, by the name of the release.
         self._edits = {release.name: EditSequence() for release in releases}
         self._additions: dict[str, dict[Target, Row]] = {
             release.name: {} for release in releases

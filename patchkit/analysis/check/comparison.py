@@ -262,6 +262,7 @@ def base_of(
 
 
 def _in_range(row: Row, releases: Sequence[CheckedRelease]) -> list[CheckedRelease]:
+    """Return the releases in the range of a row."""
     return [
         release
         for release in releases

@@ -54,6 +54,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
     }
     common = by_name & ours.parameters.keys()
     for call in _representative_calls(parameters):
+        # Passed is the name of the parameter that is meant: `bound` shows in which one it arrives.
         kwargs = {name: name for name in call.kwargs}
         try:
             bound = ours.bind(*call.args, **kwargs)

@@ -99,6 +99,7 @@ class Coverage:
         if not self.inverse or not self.is_out_of_range(row, release):
             return self.due(row, release)
         changes = self._changes_in(row, release)
+        # Those whose own range has the release; all, if the ranges of the changes end here too.
         return self._allowed(changes, release) or changes
 
     def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:

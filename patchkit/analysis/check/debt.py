@@ -32,7 +32,7 @@ class Debt(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether the patch may be deleted, or its range ended before `merged`."""
+        """Whether no checked release needs the patch, or one has the change itself."""
         return not self.needed or bool(self.merged)
 
     @property
@@ -61,6 +61,7 @@ def debt_of(row: Row, report: Report) -> Debt:
     needed = [
         release for release, state in states.items() if state is not State.OUT_OF_RANGE
     ]
+    # In these, a finding says that upstream has the patch's change.
     merged = [
         finding.release
         for finding in report.findings

@@ -123,6 +123,7 @@ def of_ranges(
     yield from _unmatched(row, known_versions, row_place)
     yield from _not_required(row, coverage, row_place)
     for requirement in open_requirements(row):
+        # `vllm<9999`, but `vllm>=0.30,<9999`
         comma = ""
         if any(sign in requirement for sign in "<>=!~"):
             comma = ","
@@ -274,6 +275,7 @@ def unordered(
     rows_by_target: dict[str, dict[str, Row]] = {}
     for row in rows:
         for change in due(row):
+            # Changes of a whole module, such as AfterImport, need no order.
             if change.place.qualname:
                 rows_by_target.setdefault(str(change.place), {})[row.name] = row
     predecessors = _predecessors(rows)

@@ -41,7 +41,7 @@ def decorator_faults(
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
         return
     returned = _returned_values(node)
-    if not any(returned):
+    if not any(returned):  # there is no `return`, or only bare ones
         message = f"{name} returns nothing, expected what the target becomes"
         yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
         return

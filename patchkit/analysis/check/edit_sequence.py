@@ -111,6 +111,7 @@ def _faults_of_text(
     reason = _why_not_compiled(new_text)
     if not reason or _why_not_compiled(text):
         return  # it compiles, or the Edit is not the reason why it does not
+    # An Edit that adds something to `old` still finds `old` once upstream has that, too.
     is_insertion = change.old.strip() in change.new
     if is_insertion and _occurs_in(text, change.new):
         message = f"new is there already, in {position}: twice, it does not compile"

@@ -155,7 +155,7 @@ class Exclusions:
         """Whether there are processes that are certain to make both changes."""
         for either in (due, other):
             if either.row.patch.when is not None or either.change.when is not None:
-                return False
+                return False  # a function of the body decides in each process
         if due.row is other.row:
             return due.change is not other.change
         if not can_meet(due.row, other.row):
@@ -195,7 +195,7 @@ class Exclusions:
         target = str(due.change.place)
         is_part = due.change.place != replacement.change.place
         if is_part and not self._discards(replacement, due.change.place):
-            return
+            return  # the new object still has the part
         if isinstance(due.change, Edit):
             message = (
                 f"{due.description} would have no effect beside {replacement.description}: the "

@@ -67,6 +67,7 @@ class FactStore:
             if target not in self._concluded:
                 self._concluded[target] = self._read(target)
             conclusions = list(self._concluded[target].items())
+        # The last one is likeliest to agree: it was mostly found in a neighbouring release.
         for evidence, facts in reversed(conclusions):
             if all(files.answer(question) == answer for question, answer in evidence):
                 return facts
@@ -83,6 +84,7 @@ class FactStore:
             facts: the facts.
         """
         with self._lock:
+            # Most answers are those of other releases, too: of equal ones, one object is kept.
             evidence = tuple(
                 self._answers.setdefault(answer, answer) for answer in answers.items()
             )
@@ -172,6 +174,7 @@ def _code_version() -> str:
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
+    # What this module finds is stored, too, and it is in neither of these packages.
     similar_names = Path(__file__).with_name("similar_names.py")
     digest.update(similar_names.read_bytes())
     major, minor = sys.version_info[:2]

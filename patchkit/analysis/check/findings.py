@@ -255,6 +255,7 @@ class Report:
         releases = _numbered(self.releases)
 
         def position(finding: Finding) -> tuple[int, int, str, str, int]:
+            """Return the sort key of a finding."""
             return (
                 severities.index(finding.severity),
                 patches.get(finding.patch, len(patches)),  # last if not in the grid

@@ -76,6 +76,7 @@ def _history(
             continue
         entry = _entry(release, target, trails.move_of(target, release))
         if entry.fingerprint:
+            # There is one to compare with, and it is another.
             has_changed = last_fingerprint not in (None, entry.fingerprint)
             entry = entry._replace(changed=has_changed)
             last_fingerprint = entry.fingerprint

@@ -21,6 +21,7 @@ _SHOWN = 3
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
     """Find modules of upstream that import by name what rows replace: `from a import f` for `a:f`.
 
+    Such a name keeps the original unless patchkit repoints it, as it does without `rebind=False`.
     Only releases that are at hand are searched, as every file of the package has to be read.
 
     Args:

@@ -32,7 +32,7 @@ def learn_all(
     second = SecondProcess(releases, targets_of)
 
     def learn(release: CheckedRelease) -> None:
-        second.wait_for(release)
+        second.wait_for(release)  # what the other process has found is known then
         release.learn(targets_of(release))
         release.forget_sources()
 
@@ -54,7 +54,9 @@ def in_parallel(
     progress: Progress | None = None,
     second: contextlib.AbstractContextManager[object] | None = None,
 ) -> dict[str, T | UpstreamError]:
-    """Call a function with each release, in several threads, and write the conclusions it leads to.
+    """Call a function with each release, in several threads, and write what it has looked up.
+
+    That are conclusions, facts with the evidence for them, which go to the cache.
 
     Args:
         releases: The releases.

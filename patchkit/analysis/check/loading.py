@@ -90,7 +90,7 @@ class PackBodies:
             message = f"pack {self._pack.name} has no {row.patch.body}.py"
             return LoadFault(message, "write it, or delete the row", file, line)
         pending = [row.body]
-        seen = {self._pack.name}
+        seen = {self._pack.name}  # which has been imported already
         while pending:
             module = pending.pop()
             if module in seen:

@@ -229,6 +229,7 @@ def _local(
     version = versions.believed(package)  # what VLLM_VERSION or PATCHKIT_VERSIONS says
     if not version:
         version = FoundVersion(project, source.version or "nothing", source.name)
-    _ = version.counts_as  # raises VersionError, which says what to set
+    # Raises VersionError for text such as `nothing` or `0.1.dev0`, which says what to set.
+    _ = version.counts_as
     name = f"{project} {version.version}"
     return CheckedRelease(name, project, version.version, lambda: source, option=option)

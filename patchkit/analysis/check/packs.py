@@ -61,6 +61,7 @@ def _read_loosely(
     Returns:
         All rows, and a finding for each body and each row that has no counterpart.
     """
+    # The fields that errors name for a body without a row, and for a row without its body.
     if error.field not in ("PATCHES", "body"):
         raise error
     patches = getattr(importlib.import_module(name), "PATCHES", None)
@@ -123,7 +124,7 @@ class PackSource:
         module_path = self.path
         if self._folders:
             module_path = self._folders[0]
-        # The folder that its top package is in.
+        # The folder that its top package is in: `/lib` for `a.b` at `/lib/a/b`.
         self.root = module_path.parents[name.count(".")]
         self._row_places: dict[str, Place] = {}
         # The whole top package, as bodies import helpers from all of it.
@@ -150,6 +151,7 @@ class PackSource:
         """
         if patch.body is None or patch.body in self.bodies:
             return True
+        # It may also be a folder, or compiled.
         folders = [str(folder) for folder in self._folders]
         return PathFinder.find_spec(f"{self.name}.{patch.body}", folders) is not None
 

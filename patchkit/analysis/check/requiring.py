@@ -46,15 +46,15 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
     Yields:
         Each package once.
     """
-    examined: set[str] = set()
+    reported: set[str] = set()
     for change in row.patch.changes:
         package = package_of(change)
         is_changed = change.inside_module or isinstance(change, Provide)
-        if not is_changed or package in examined:
+        if not is_changed or package in reported:
             continue
         required = projects_of([*row.patch.requires, *change.requires])
         if not _provided_by(package, required, coverage):
-            examined.add(package)
+            reported.add(package)
             yield Unrequired(package, tuple(required), _slip(package, required))
 
 

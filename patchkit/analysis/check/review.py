@@ -44,6 +44,7 @@ class Commands:
         """
         if release.is_local:
             return self._command("diff", row, release.option)
+        # `patchkit diff` compares releases of one distribution, that of the first package.
         first_package = packages_of([row])[:1]
         if release.project in map(canonical, first_package):
             return self._command("diff", row, f"--to {release.version}")
@@ -79,6 +80,7 @@ class Commands:
         return self._command("lock", row, options)
 
     def _command(self, name: str, row: Row, options: str) -> str:
+        """Write a command of patchkit for a row, with the lock and pack of the check's options."""
         parts = ["patchkit", name, row.name, options]
         if self.lock:
             parts.append(f"--lock {shlex.quote(self.lock)}")
@@ -238,6 +240,7 @@ def _spans(row: Row, target: Target, coverage: Coverage) -> Iterator[Span]:
     """Yield a span for each run of successive releases in which a target has one source."""
 
     def source(release: CheckedRelease) -> tuple[str, str | None]:
+        """Return what stays the same in a run: the distribution, and the fingerprint if any."""
         fingerprint = None
         if target in coverage.reviewed(row, release):
             fingerprint = release.facts(target).fingerprint
@@ -273,6 +276,7 @@ def _merged(
             for release in releases
             if release.project == span.project
         ]
+        # Of another distribution, nothing was accepted now.
         starts_before = not versions or release_order(span.first) < min(versions)
         ends_after = not versions or max(versions) < release_order(span.last)
         if starts_before or ends_after:

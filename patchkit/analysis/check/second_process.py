@@ -76,7 +76,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """End the other process: at once after an error, else when it has written everything."""
         if kind:
             self._is_cancelled = True
-            self._free.clear()
+            self._free.clear()  # so that the thread hands out no more
             if self._process:
                 self._process.kill()
         self._thread.join()

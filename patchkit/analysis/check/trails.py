@@ -94,6 +94,7 @@ class Trails:
         searched: list[tuple[_Edge, MoveResult]] = []
         for edge, result in self._searched(self._unknown()):
             if result.place:
+                # The edge itself is followed to earlier releases, this one to later ones.
                 later = edge._replace(position=edge.position + 1, direction=1)
                 searched.append((edge, result))
                 searched.append((later, result))

@@ -343,7 +343,7 @@ class RowUses:
             candidates |= misfits(self.inside(row, of_project[0]), of_project)
         reported = {}
         for release in releases:
-            added = self._added_by_rows(release)
+            added = self._added_by_rows(release)  # a name that begins so is there
             reported[release.name] = [
                 misfit
                 for misfit in candidates[release.name]

@@ -97,7 +97,10 @@ def _failures(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield the applied patches whose targets other code has overwritten, or perhaps has."""
+    """Yield the applied patches whose targets other code has overwritten, or perhaps has.
+
+    Code that wraps the patch is no finding: it still calls the patch.
+    """
     for patch in process.patches.values():
         if patch.status != "applied":
             continue
@@ -130,7 +133,7 @@ def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     for patch in process.patches.values():
         if not patch.is_finding or patch.inherited or process.is_copy:
             continue  # what a fork has from its parent is a finding there
-        # A patch that is skipped for another reason keeps the message, without these words.
+        # Whether the review is why it was skipped: that may have had another reason, too.
         is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
         if is_left_out:
             yield f"{patch.name}: left out: {patch.unreviewed}"

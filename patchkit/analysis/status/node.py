@@ -210,9 +210,8 @@ def _stat(entry: Path) -> _Process | None:
     # `4711 (name) S 1 …`; the name may contain parentheses and spaces.
     pid_and_name, _, numbers = text.rpartition(")")
     _, _, name = pid_and_name.partition("(")
-    fields = (
-        numbers.split()
-    )  # from the third on: the state, the parent; the 22nd is the start
+    # The fields from the third on: first the state and the parent; the 22nd is the start.
+    fields = numbers.split()
     if fields[0] in {"Z", "X"}:
         return None  # a zombie: its parent has not asked for the exit code
     return {
@@ -236,9 +235,8 @@ def _related(running: _Processes, writers: set[int], directory: str | None) -> s
     relatives = _children(running, raylets)
     if directory:
         relatives |= {pid for pid in running if _writes_to(pid, directory)}
-    while (
-        not relatives <= family
-    ):  # a generation at a time, until one brings nobody new
+    # A generation at a time, until one brings nobody new.
+    while not relatives <= family:
         family |= relatives
         relatives = _children(running, family)
     return family - {os.getpid()}

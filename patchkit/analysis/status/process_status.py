@@ -326,7 +326,7 @@ class ProcessStatus:
 
     @property
     def original(self) -> "ProcessStatus | None":
-        """The process that this fork is a copy of, past other copies; None for none, or unknown."""
+        """The process, itself no copy, that this one is a copy of; None for no copy, or unknown."""
         ancestors = {self}  # a damaged journal may make a circle of them
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:

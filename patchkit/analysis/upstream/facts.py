@@ -221,10 +221,9 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
 
 def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
     """Name the class that a member is inherited from; '' if the target's own class defines it."""
+    # What is no member is not inherited, nor is a module's function: `method = function`.
     if not _is_member(target) or "." not in resolution.qualname:
-        return (
-            ""  # no member, or one that is a function of a module: `method = function`
-        )
+        return ""
     owner_qualname = resolution.qualname.rpartition(".")[0]
     named_class = resolver.resolve(target.holder)
     if named_class.kind is not Kind.CLASS:

@@ -55,7 +55,7 @@ class LostDefinition(NamedTuple):
 
     @classmethod
     def of(cls, old: Resolution) -> "LostDefinition | None":
-        """Take the definition from what a target is in the old release.
+        """Make it from the resolution of a target in the old release.
 
         Args:
             old: The target's resolution there.
@@ -213,6 +213,7 @@ class Evidence:
         if not lost.likeness.is_telling:
             return
         for candidate in self.alike(files, lost):
+            # Methods are much alike in many classes, so that near is not enough for them.
             is_near = (
                 candidate.target.module == lost.target.module
                 and not candidate.is_method

@@ -75,8 +75,8 @@ class Cache:
             self._folder = directory / _FOLDER
         self.notice = notice
         self._limit = limit
-        self._takes_files = directory is not None
-        self._has_grown = False
+        self._takes_files = directory is not None  # False once a file cannot be written
+        self._has_grown = False  # whether a file was written
         self._memory: dict[str, bytes] = {}
 
     def close(self) -> None:

@@ -105,9 +105,8 @@ def usual_index() -> str:
         UpstreamError: Neither pip nor `ensurepip` is installed.
     """
     for root in _roots_with_pip():
-        with contextlib.suppress(
-            OSError, KeyError
-        ):  # no such file in a folder, or wheel
+        # OSError: the folder has no such file. KeyError: the wheel has none.
+        with contextlib.suppress(OSError, KeyError):
             source = root.joinpath(_USUAL).read_text(encoding="utf-8")
             match = _PYPI.search(source)
             if match:

@@ -80,6 +80,7 @@ def union(first: BindingCases, second: BindingCases) -> BindingCases:
     Returns:
         Each binding once; "not bound" counts as one.
     """
+    # None, which stands for "not bound", has an id too.
     bindings = {id(case.binding) for case in first}
     return (*first, *(case for case in second if id(case.binding) not in bindings))
 

@@ -207,6 +207,7 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
         order: tuple[Value, ...] = (base,)
         if base.has_class_statement:
             order = mro(lookup, base)
+        # `object` is the last one in any order, and is added at the end.
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
     merged = _c3_merge([*orders, bases])
     if merged is None:
@@ -215,7 +216,10 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
 
 
 def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
-    """Return a base of a class; an undecided value says why it is not known."""
+    """Return a base of a class; an undecided value says why it is not known.
+
+    Its reason is the beginning of a sentence: "the base X, which may be another," … "may have it".
+    """
     text = ast.unparse(node)
     if isinstance(node, ast.Starred):
         return undecided(f"the base {text}")
@@ -311,7 +315,7 @@ def _with_decorator(
     """
     touched = {**effects.touched, **dict.fromkeys(effect.touched, text)}
     open_reason = effects.open_reason
-    if effect.is_open or "__bases__" in touched:
+    if effect.is_open or "__bases__" in touched:  # unknown bases may have any attribute
         open_reason = f"{text} may set it"
     replaced_reason = effects.replaced_reason
     if effect.outcome == UNKNOWN:
@@ -334,6 +338,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         hooks = _subclass_hooks(ancestor)
         if not hooks:
             continue
+        # The hook as a value: `touched_by` looks for methods that it calls in its `classes`.
         hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
         attributes = touched_by(lookup, hook)
         text = f"{ancestor.qualname}.__init_subclass__"

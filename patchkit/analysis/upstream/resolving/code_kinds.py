@@ -91,6 +91,9 @@ def _parts_outside_classes(node: ast.AST) -> Iterator[ast.AST]:
 def naming_itself(node: ast.AST) -> tuple[str, ...]:
     """Return the names of the methods in a class `Name` that call `super(Name, self)`.
 
+    If a subclass takes the place of the class, `Name` in them is the subclass, and such a call
+    finds the very method that makes it.
+
     Args:
         node: The definition of the class; for anything else the result is empty.
     """

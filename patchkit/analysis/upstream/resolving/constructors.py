@@ -110,6 +110,7 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     kind = flavour(lookup, owner)
     effects = class_effects(lookup, owner)
     is_known = effects.flavour in DATACLASSES and effects.flavour != "unknown"
+    # `@dataclass(init=…)` may generate none.
     has_known_options = SPREAD not in effects.options and "init" not in effects.options
     if name == "__init__" and is_known and has_known_options:
         signature = _init_signature(lookup, owner)
@@ -125,6 +126,7 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
 def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
     """Return the signature of a dataclass's `__init__`; None if a field is not known."""
     fields_by_name: dict[str, Field] = {}
+    # From `object` on: a field that a derived class defines anew keeps its place.
     for ancestor in reversed(mro(lookup, value)):
         own_fields = _own_fields(lookup, ancestor)
         if own_fields is None:
@@ -146,7 +148,7 @@ def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
     """List the fields that a class itself adds to `__init__`; None if they are not known."""
     if not owner.has_class_statement:  # a class outside the release
         if fields.is_known(owner):
-            return []
+            return []  # none of those is a dataclass
         return None
     effects = class_effects(lookup, owner)
     if effects.flavour not in DATACLASSES:
@@ -187,7 +189,7 @@ def _annotated_fields(
 def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
     """Whether a field may have a default, or may have none."""
     if field.node.value is not None:
-        return field.on_class is None
+        return field.on_class is None  # `x: int = f()`, where f may return a `field(…)`
     # An attribute of a base is the default of a field that spells out none.
     for base in mro(lookup, owner)[1:]:
         if (

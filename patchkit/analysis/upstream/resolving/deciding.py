@@ -124,7 +124,7 @@ class Conditions:
 
     def _call(self, node: ast.Call, tree: ModuleTree) -> Any:
         """Work out `platform.system()` and the like, or `….startswith(…)`."""
-        if not node.args:
+        if not node.args:  # the facts have what a function returns by its name
             return self._name(dotted(node.func), tree)
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "startswith":
             raise _UndecidedError
@@ -144,6 +144,8 @@ class Conditions:
 
 def _imported_name(name: str, tree: ModuleTree) -> str:
     """Return `sys.platform` for `system.platform` below `import sys as system`.
+
+    It is the same for `p` below `from sys import platform as p`.
 
     Returns:
         The name as it is unless its first part is bound by an import, and by nothing else.

@@ -74,6 +74,7 @@ class DecoratorSource:
             or ".__signature__" in _stored_names(node)
         ):
             return UNKNOWN
+        # Only the first function may be a method; those that it leads to are found by their names.
         use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
         returned: list[ast.expr | None] = []
         _collect_returned(node.body, use, returned)
@@ -200,6 +201,7 @@ def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _Decorat
         decorated = parameters[0].arg
     elif arguments.vararg:
         decorated = f"{arguments.vararg.arg}[0]"
+    # As `@node` it is passed the object and nothing else, as `@node(…)` only options.
     facts = {
         decorated: not is_call,
         f"{decorated} is not None": not is_call,
@@ -269,7 +271,10 @@ def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> st
 
 
 def _calls_upon(node: ast.FunctionDef, inner: Def) -> Iterator[ast.expr]:
-    """List what an inner function is passed to: its only decorator, `f(…)` of `g = f(…)(g)`."""
+    """List what an inner function is passed to: its only decorator, `f(…)` of `g = f(…)(g)`.
+
+    What several decorators make of it together is not followed.
+    """
     if len(inner.decorator_list) == 1:
         yield inner.decorator_list[0]
     for part in ast.walk(node):
@@ -313,6 +318,7 @@ def _collect_returned(
             if not _collect_from_if(statement, use, returned):
                 return False
         elif not isinstance(statement, SCOPES):
+            # What these return is collected, but the statements behind them are taken as reached.
             for field_name in ("body", "orelse", "finalbody"):
                 _collect_returned(getattr(statement, field_name, ()), use, returned)
             for part in (

@@ -201,6 +201,7 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
         elif effect.outcome in (WRAPS, WRAPS_ASYNC):
             if descriptor in _NOT_WRAPPABLE:
                 return None, ast.unparse(decorator)
+            # The wrapper is a function, whatever it wraps, such as a cache.
             is_async = effect.outcome == WRAPS_ASYNC
             descriptor = None
     if descriptor is not None:
@@ -233,7 +234,7 @@ def _effect_of_value(
         return _UNKNOWN_EFFECT
     node = value.nodes[0]
     if not isinstance(node, ast.FunctionDef):
-        return _UNKNOWN_EFFECT
+        return _UNKNOWN_EFFECT  # a class, or an object with a `__call__`
     source = DecoratorSource(lookup, value)
     touched, is_open = touched_by(lookup, value)
     flavour = source.dataclass_of(node)

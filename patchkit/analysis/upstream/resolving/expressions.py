@@ -211,7 +211,7 @@ def _makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
         ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
     ]
     constructors = lookup.member(callee, "__new__")
-    # So may a `__new__` of the release, or of a base that is not known.
+    # A `__new__` of the release, or of a base that is not known, may return anything, too.
     if any(value.kind is not Kind.OUTSIDE for value in (*bases, *constructors)):
         return False
     return not any(base.dotted in NOT_PLAIN for base in bases)
@@ -275,7 +275,7 @@ def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
     """Return the objects that `from module import name` binds."""
-    # A package that imports from itself finds what it has bound so far.
+    # A package that imports from itself finds what it has bound before this statement.
     if binding.module == scope.tree.name and not scope.classes:
         values = lookup.visible(scope.tree, binding.imported, binding.node)
     else:
@@ -354,6 +354,7 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     # `Alias = Generic[T]` is another object than `Generic`.
     if isinstance(value.expression, ast.Subscript):
         return replace(value, is_sure=False, reason=assigned.reason)
+    # `alias = json.loads` has no definition in the release but this statement.
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
     if assigned.state != "present":

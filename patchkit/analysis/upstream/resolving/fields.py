@@ -240,6 +240,7 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         return field._replace(on_class=False)
     if in_slot is False or field.on_class:
         return field
+    # A slot leaves an attribute where the default leaves none; None if there may be a slot.
     return field._replace(on_class=in_slot)
 
 
@@ -271,7 +272,7 @@ def _with_call(
     if function in _FIELD_FUNCTIONS:
         return _with_options(field, call, function, kind)
     if all(value.is_sure for value in lookup.evaluate(call, scope)):
-        return field
+        return field  # such as an instance, which is the default itself
     return field._replace(on_class=None)  # the function may return a `field(…)`
 
 
@@ -293,6 +294,7 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
     if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
         default = None
     has_factory = "default_factory" in options
+    # A default stays on the class; a factory, which is called for each instance, does not.
     on_class: bool | None = default is not None
     # On a dataclass, pydantic leaves its `Field(…)` itself as the attribute.
     if has_factory:

@@ -264,6 +264,7 @@ class Flow:
         if self._package is None or self.submodule_imported:
             return cases
         submodule = f"{self._package}.{self._name}"
+        # It is imported itself, or with a module in it: `up.a` with `up.a.b`, not with `up.ab`.
         is_submodule = f"{imported}.".startswith(f"{submodule}.")
         if not is_submodule or not self._lookup.has_module(submodule):
             return cases
@@ -361,6 +362,7 @@ class Flow:
         for raised in self._raised:
             at_failure = union(at_failure, raised)
         self._raised = raised_outside
+        # If nothing seems to fail, a handler runs with what there was before.
         return at_failure or cases, end
 
     def _raise(self, _node: ast.stmt, cases: BindingCases) -> None:

@@ -163,10 +163,11 @@ def _possible_writer(ancestors: Sequence[Value]) -> str:
     """Describe a base that may generate methods for classes that derive from it; '' for none.
 
     Args:
-        ancestors: The bases behind the one that has the method.
+        ancestors: The bases that follow the one that has the method.
     """
     for ancestor in ancestors:
         is_outside = ancestor.kind is Kind.OUTSIDE
+        # None: the attributes of this base are not known.
         if is_outside and has_member(ancestor.dotted, "__init__") is None:
             return _described(ancestor)
     return ""
@@ -380,6 +381,7 @@ def _built_by_code(owner: Value) -> str:
 
 def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
     """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
+    # Most files have no `.name` at all: a search of the text spares them the walk.
     if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
         return
     for method in owner.class_statement.body:

@@ -25,7 +25,11 @@ _OPENS = re.compile(
     rb"|\bmodules\[__name__\](?!\.(?!__dict__))|^[ \t]*exec\(",
     re.MULTILINE,
 )
-"""Code that may change the names of its module, or that passes its namespace to other code."""
+"""Code that may change the names of its module, or that passes its namespace to other code.
+
+Such as `globals()["x"] = …`, `vars().update(…)`, `f(globals())`, `exec(…)` at the beginning of a
+line, and `modules[__name__]`, unless it is only read as in `modules[__name__].x`.
+"""
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
@@ -171,6 +175,7 @@ class _GetattrFunction:
             is_true, is_in_list = result
             is_listed = is_listed or is_in_list
             branch = statement.body if is_true else statement.orelse
+            # A branch that neither returns nor raises leads to the next statement.
             if any(map(_may_end, branch)):
                 return self.returns(branch, is_listed=is_listed)
         return None
@@ -232,7 +237,8 @@ def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> 
         for module, attribute in _table_entry(lookup, tree, table, name):
             values = lookup.module_attribute(module, attribute or name)
             states = {value.state for value in values}
-            # Only an entry that names an attribute can be wrong about it.
+            # `.module:attribute` may name what is not there. For an entry that is a module alone,
+            # an absent name shows that the entry means something else.
             is_decided = states == {"present"} or (states == {"absent"} and attribute)
             if module in lookup.modules and is_decided:
                 return values

@@ -59,7 +59,7 @@ class LiteralContainer(NamedTuple):
             elements = [node.value for node in nodes if isinstance(node, ast.Constant)]
             if item in elements:
                 return True
-            is_complete = len(elements) == len(nodes)
+            is_complete = len(elements) == len(nodes)  # the others may come to the item
         if self.extended_by or not is_complete:
             return None
         return False
@@ -81,6 +81,7 @@ def literal_container(value: Value) -> LiteralContainer | None:
         return None
     items: dict[Any, ast.expr] = {}
     extended_by = ""
+    # The first node is the assignment; the others are statements that change the list or table.
     for part in (value.expression, *map(_addition, value.nodes[1:])):
         assert part is not None  # the expression, in which the literal was found
         for entry in _entries(part, len(items)):

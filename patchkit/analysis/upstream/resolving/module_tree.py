@@ -53,7 +53,7 @@ class ModuleTree:
         return package
 
     def absolute(self, module: str | None, level: int) -> str | None:
-        """Name the module that `from ..module import` means.
+        """Name the module that `from ..module import` means: `up.module` in the module `up.sub.x`.
 
         Args:
             module: What stands behind the dots, if anything does.
@@ -75,7 +75,7 @@ class ModuleTree:
         return base
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
-        """Return the names that functions of the module declare `global`.
+        """Return the names that functions of the module declare `global`, and so may rebind.
 
         Returns:
             For each name, the names of these functions, and of those that they stand in.

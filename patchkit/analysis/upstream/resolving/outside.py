@@ -255,8 +255,9 @@ def has_member(dotted: str, name: str) -> bool | None:
     if cls is object:
         return name in vars(object)
     # `hasattr(Enum, "value")` is False, though members have it: the class must be looked into.
-    if any(name in vars(base) for base in cls.__mro__[:-1]):
+    if any(name in vars(base) for base in cls.__mro__[:-1]):  # without `object`
         return True
+    # Such as `Enum.__members__`, which the metaclass provides.
     return hasattr(cls, name) and not hasattr(object, name)
 
 

@@ -139,6 +139,7 @@ class ReleaseLookup(Lookup):
         # While the name is followed in another module, the cases may depend on that circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
         if until is None and not is_followed:
+            # `_submodule_of_same_name` reads the second one.
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
@@ -169,6 +170,7 @@ class ReleaseLookup(Lookup):
             name: The name of the attribute.
         """
         key = (module, name)
+        # `remember` looks there too; this spares most calls what is made for it below.
         if key in self._attributes:
             return self._attributes[key]
         reason = f"{module}:{name} is imported in a circle"
@@ -284,7 +286,8 @@ class ReleaseLookup(Lookup):
         child = f"{tree.name}.{name}"
         if not tree.is_package or child not in self.modules:
             return ()
-        # `binding_cases` has noted whether the package imports the submodule.
+        # `binding_cases` has noted whether the package imports the submodule. Where it has not, as
+        # in a circle of imports, the submodule is left out.
         _, is_imported = tree.conclusions.get(("cases", name), (UNBOUND, True))
         if is_imported or all(value.kind is Kind.MODULE for value in values):
             return ()

@@ -216,10 +216,10 @@ class Resolver:
         """
         target = resolution.target
         if len(target.steps) < 2:
-            return ""
+            return ""  # a module, or a name of one
         name = target.steps[-1]
         if isinstance(name, Item):
-            return ""
+            return ""  # an item of a list or table
         if name not in HOOKS and resolution.kind not in VALUES:
             return ""
         # The class of the target, and the bases that it inherits the name from.

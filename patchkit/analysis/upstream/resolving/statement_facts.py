@@ -31,6 +31,7 @@ def unpacked(
     values: list[ast.expr | None] = []
     if isinstance(value, (ast.Tuple, ast.List)):
         values += value.elts
+    # Of `a, *b = x, *y` the source does not tell which element is whose.
     is_starred = any(
         isinstance(element, ast.Starred) for element in (*target.elts, *values)
     )

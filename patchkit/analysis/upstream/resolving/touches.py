@@ -137,7 +137,7 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
         return
     for owner, name in sorted(_code(function).called):
         if owner:
-            continue
+            continue  # only functions that are called by a plain name are read
         called = function_named(lookup, function.module_tree, name)
         if called is not None:
             yield from bases_added_by(
@@ -256,7 +256,7 @@ def _changes_below(owner: Value) -> LaterChanges:
     # A name that occurs only where it is defined is not changed: this spares most classes the walk.
     if tree.source.count(owner.class_statement.name.encode()) < 2:
         return LaterChanges(names, open_reason)
-    end = owner.classes[0].end_lineno or 0
+    end = owner.classes[0].end_lineno or 0  # of the outermost class around it
     for statement in statements(tree.tree.body):
         if (statement.end_lineno or 0) <= end:
             continue

@@ -57,7 +57,7 @@ def wrapped_by(lookup: Lookup, value: Value) -> list[WrappedCode]:
         Each definition or statement once, in the order in which they are found.
     """
     by_node = {id(code.node): code for code in _code_of_value(lookup, value, _DEPTH)}
-    for node in value.nodes:
+    for node in value.nodes:  # its own definition
         by_node.pop(id(node), None)
     return list(by_node.values())
 
@@ -278,6 +278,7 @@ def _function_of_operator(
     call = operator_call(statement)
     if call is None:
         return None
+    # The first two parameters of `direct_register_custom_op`; either may be passed by keyword.
     arguments = dict(zip(("op_name", "op_func"), call.args, strict=False))
     for keyword in call.keywords:
         if keyword.arg:
