@@ -195,9 +195,8 @@ def _adopt_pile(
             f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
             "of its package"
         )
-    if changed.endswith(
-        ".whl"
-    ):  # its name begins with the distribution and the version
+    # The name of a wheel begins with the distribution and the version.
+    if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
     pile = PileRows(
         _requirement(package, base.version),

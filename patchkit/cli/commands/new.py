@@ -337,6 +337,7 @@ def _look_up(
     )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
+        # Reads all that the targets need at once; the faults say which releases cannot be read.
         faults = learn_all(releases, lambda _: targets, progress)
         for fault in faults.values():  # the first one, if any
             raise fault
