@@ -237,8 +237,8 @@ def _adopt_difference(
             raise UpstreamError(
                 f"found no release that {changed!r} allows, expected one at least on the index"
             )
-        newest = later[-1]
-        files = list(of_releases(base.source, newest.source, package))
+        # The newest of them.
+        files = list(of_releases(base.source, later[-1].source, package))
     adopted.add(files)
     return adopted, _restore_nothing
 
