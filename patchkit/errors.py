@@ -199,8 +199,8 @@ def shown(file: str | os.PathLike[str]) -> str:
         working_folder = os.path.realpath(os.getcwd())  # noqa: PTH109 - as above
     except OSError:
         return path
-    folder_and_slash = os.path.join(working_folder, "")  # noqa: PTH118 - as above
-    return path.removeprefix(folder_and_slash)
+    # With '' joined to it, the folder ends with a slash.
+    return path.removeprefix(os.path.join(working_folder, ""))  # noqa: PTH118 - as above
 
 
 def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:

@@ -330,12 +330,12 @@ def _allowed_names(error: BaseException) -> str:
         return ""
     from dataclasses import fields, is_dataclass  # noqa: PLC0415 - only on the way to an error
 
-    class_name, unknown_field = match.groups()
-    kind = getattr(declaration, class_name, None)
+    # `match` has the name of the class, and the unknown field.
+    kind = getattr(declaration, match[1], None)
     if not is_dataclass(kind):
         return ""
     parameters = [field.name for field in fields(kind)]
-    hint = near(unknown_field, parameters)
+    hint = near(match[2], parameters)
     return f"one of {', '.join(parameters)}{hint}"
 
 

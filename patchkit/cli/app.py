@@ -84,8 +84,8 @@ def _summary(name: str) -> str:
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             help_text = ast.get_docstring(node) or ""
-    command = click.Command(name, help=help_text)
-    return command.get_short_help_str(limit=1_000)  # more than any sentence has
+    # Up to 1,000 characters: more than any sentence has.
+    return click.Command(name, help=help_text).get_short_help_str(1_000)
 
 
 @click.group(

@@ -19,10 +19,8 @@ def find_module(name: str) -> ModuleSpec | None:
     top, *parts = name.split(".")
     try:
         spec = importlib.util.find_spec(top)
-    except (
-        ValueError,
-        ImportError,
-    ):  # ValueError: a module in `sys.modules` without a spec
+    except (ValueError, ImportError):
+        # ValueError: it is in `sys.modules`, without a spec.
         return None
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:

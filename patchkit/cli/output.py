@@ -42,9 +42,8 @@ class Output(io.FileIO):
         if not self._is_lost:
             try:
                 return super().write(data)
-            except (
-                BrokenPipeError
-            ):  # no error: the reader has seen enough, as with `| head`
+            except BrokenPipeError:
+                # No fault: the reader has seen enough, as with `| head`.
                 self._is_lost = True
             except OSError as error:
                 self._is_lost = True

@@ -196,7 +196,7 @@ def _names(cls: type[Record], *, kw_only: bool) -> tuple[str, ...]:
     """Return the names of the fields that are keyword-only, or of those that are not."""
     names = []
     for name, declared in cls._declared.items():
-        _, _, is_kw_only = declared
+        _annotation, _default, is_kw_only = declared
         if is_kw_only is kw_only:
             names.append(name)
     return tuple(names)
@@ -228,6 +228,7 @@ def _init_of(cls: type[Record]) -> Any:
         co_nlocals=1 + len(cls._declared),
         co_varnames=parameters,
     )
+    # Python assigns `argdefs` to the last parameters, so no other one may have a default.
     defaults = _defaults(cls, positional)
     required_count = len(positional) - len(defaults)
     required = positional[:required_count]

@@ -213,7 +213,7 @@ def placed(
     tensor_parallel = engine_arguments.get("tensor_parallel_size", 1)
     workers = tensor_parallel * engine_arguments.get("pipeline_parallel_size", 1)
     device = _device()
-    if not device and accelerator_type:
+    if not device and accelerator_type:  # no node has one yet: Ray waits for it
         device = "GPU"
     if workers > 1 and engine_arguments["distributed_executor_backend"] == "ray":
         group = partial(_in_a_group, workers, device, accelerator_type)
@@ -222,7 +222,7 @@ def placed(
     resources: dict[str, Any] = {}
     if accelerator_type:
         resources["accelerator_type"] = accelerator_type
-    if device == "GPU":
+    if device == "GPU":  # Ray takes no "GPU" among `resources`
         resources["num_gpus"] = workers
     elif device:
         resources["resources"] = {device: workers}

@@ -237,7 +237,8 @@ def _engine(
     """Return the stage of the engine, with the resources that a replica needs."""
     tasks = config.max_concurrent_batches
     options: dict[str, Any] = {"concurrency": config.concurrency}
-    if tasks > _TASKS:  # Ray calls `compute` deprecated, but has no other option for it
+    # By default Ray sends an actor fewer. It calls `compute` deprecated, but has no other option.
+    if tasks > _TASKS:
         pool = ActorPoolStrategy(
             size=config.concurrency, max_tasks_in_flight_per_actor=tasks
         )

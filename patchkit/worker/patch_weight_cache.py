@@ -15,10 +15,10 @@ from patchkit.runtime.reach.arming import current
 
 
 def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Make the key, with the digest of the worker's patches in its `vllm_version`.
+    """Run around `WeightCacheKey.from_model_config`: add the worker's patches to the key.
 
-    So it equals the key of a daemon only if that has the same patches. Without a session or patches
-    for workers, the key stays as it is.
+    Their digest is appended to `vllm_version`, so that the key equals that of a daemon only if the
+    daemon has the same patches. Without a session, or patches for workers, it stays as it is.
     """
     key = wrapped(*args, **kwargs)
     # The condition is evaluated first: without a session there is no digest.

@@ -82,10 +82,10 @@ class BodyText:
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
-            # The row refers to that name: the statement goes.
-            if placement.text.startswith("{}"):
+            # The row refers to that name, so that the statement can go.
+            if placement.text.startswith("{}"):  # `{} = value`
                 self._cut(placement.statement)
-            else:
+            else:  # a decorator, or a loop that becomes `pass`
                 self._cut(placement.node, placement.text)
             is_always_set = placement.is_plain or placement.text
             if is_always_set:
@@ -122,7 +122,8 @@ class BodyText:
         top = name.partition(".")[0]
         if top not in self._bound_once:
             return False
-        # The name stays bound only where nothing that may not run is replaced by its assignment.
+        # `f` is bound whether or not `if x: lib.f = f` has run, so that `when` needs a new name.
+        # A decorated `f` tells it itself; a loop (`pass`) runs, or no row is made of it.
         is_kept_in_module = placement.is_plain or not placement.text
         is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
@@ -137,7 +138,7 @@ class BodyText:
         declaration = ""  # in a function, the name has to be a global one
         if placement.function:
             declaration = f"global {name}; "
-        if placement.text:
+        if placement.text:  # such as `{} = make_f()`
             text = placement.text.replace("{}", name, 1)
             self._cut(placement.node, declaration + text)
             return
@@ -163,7 +164,7 @@ class BodyText:
         Returns:
             The name of the function; None where none is needed.
         """
-        if not name.isidentifier():
+        if not name.isidentifier():  # '', or a dotted name, of which nothing is known
             return None
         path = self._reader.module.path
         line = placement.statement.lineno

@@ -18,7 +18,7 @@ _KINDS = frozenset(
 """What makes of a function a method of another kind, by the end of its name."""
 _CACHES = frozenset({"cache", "lru_cache"})
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
-"""What patchkit asks again of a plain function in the place of a decorated one."""
+"""What `Replace` puts around a generator that takes the place of such a function."""
 _FOR_TYPES = frozenset({"final", "override"})
 _TRANSPARENT = _KINDS | _CACHES | _CONTEXTS | _FOR_TYPES
 
@@ -43,6 +43,7 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
         if _yields(new):
             kept |= _CONTEXTS
     decorators: list[ast.expr] = []
+    # What is beneath a decorator that is not kept goes with it, except the kind of method.
     is_outermost = True
     for decorator in old.decorator_list:
         name = _last_name(decorator)

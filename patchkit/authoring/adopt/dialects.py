@@ -155,6 +155,7 @@ def of_class(
             for name, statement in _attributes(node):
                 value = ast.Attribute(ast.Name(node.name, ast.Load()), name, ast.Load())
                 dotted_names = [f"{target}.{name}"]
+                # In the body, the class derives from `object` instead.
                 yield reader.make_placement(
                     statement, dotted_names, value, base, "object", context
                 )

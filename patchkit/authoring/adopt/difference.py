@@ -251,7 +251,7 @@ class ModuleDifference:
             if name in old.imports:
                 change = Replace(target, by=name)
             self.imports[name] = new.imports[name]
-            self.changes.insert(0, change)
+            self.changes.insert(0, change)  # before the Edits that use the name
 
 
 def _is_dataclass(node: ast.stmt) -> bool:

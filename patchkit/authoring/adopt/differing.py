@@ -201,6 +201,7 @@ def _provided(path: str, text: bytes) -> str:
         .decode(errors="replace")
         .rstrip()
     )
+    # Members of classes, such as `C.f`, are named as well: these are no names of the module.
     names = sorted(
         name for name in {*module.named, *module.imports} if name.isidentifier()
     )
@@ -259,7 +260,7 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
         The path; None where the release has no such module.
     """
     packages = {path_in_release.partition("/")[0] for path_in_release in paths}
-    for root in reversed(ROOTS):
+    for root in reversed(ROOTS):  # the last try, '', leaves the path as it is
         candidate = path.removeprefix(root)
         exists = candidate in paths
         if is_new:

@@ -46,7 +46,7 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # An Edit recompiles the function; its decorators have run by then.
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
-    # Without a difference, an empty hunk stands for it.
+    # Two equal texts have no hunk: an empty one stands in, of which no edit is made.
     separate = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
     first = separate[0]
     last = separate[-1]
@@ -166,7 +166,7 @@ def _statements(text: str) -> list[ast.stmt]:
         SyntaxError: the text is no Python.
     """
     is_indented = not text[:1].strip()
-    if is_indented:
+    if is_indented:  # the parser needs a block around such lines
         text = f"if 1:\n{text}"
     return ast.parse(text).body
 

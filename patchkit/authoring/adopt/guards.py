@@ -138,9 +138,8 @@ def common_package(modules: Iterable[str]) -> str:
         modules: The dotted names of the modules.
     """
     packages = [module.split(".")[:-1] for module in modules]
-    parts_by_depth = zip(
-        *packages, strict=False
-    )  # the first part of each, then the second
+    # The first part of each package, then the second of each, up to the end of the shortest.
+    parts_by_depth = zip(*packages, strict=False)
     shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
     return ".".join(parts[0] for parts in shared)
 
@@ -285,7 +284,7 @@ def old_pile(
     patch = Patch(
         name="old-pile",
         body="patch_old_pile",
-        requires=(f"{project}>=0,<9999",),
+        requires=(f"{project}>=0,<9999",),  # any release
         roles=frozenset(Role),
         changes=(BeforeImport(base, call="stand_in"),),
         why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",

@@ -74,7 +74,7 @@ def write_merged(
     for bound, statement in imports.items():
         if bound not in known_names:
             merged_module.imports[bound] = statement
-    target = f"body:{new_name}"  # `make` goes by the name alone
+    target = f"body:{new_name}"  # `make` reads the name alone, not the module
     name_in_merged = by.rpartition(".")[2]
     change: Change = Replace(target, by=name_in_merged)
     if new_name != by:

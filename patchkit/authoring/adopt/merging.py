@@ -13,6 +13,8 @@ from patchkit.authoring.adopt.edits import hunks, syntax_hash
 from patchkit.errors import ScaffoldError
 
 _SIDES = ("ours", "base", "theirs")
+# The lines of `ours`, `base` and `theirs` between git's markers: `<<<<<<< yours`, `||||||| before`,
+# `=======` and `>>>>>>> upstream`.
 _CONFLICT = re.compile(
     r"^<{7} [^\n]*\n(.*?)^\|{7} [^\n]*\n(.*?)^={7}\n(.*?)^>{7} [^\n]*\n",
     re.DOTALL | re.MULTILINE,

@@ -181,7 +181,7 @@ class NameScope:
             strings = self.strings_of(part)
             if not strings:
                 return []
-            text += strings[0]
+            text += strings[0]  # of several that it may be, the first
         return [text]
 
 

@@ -77,6 +77,7 @@ class PileObservation:
         self.inactive = [
             target
             for target in rebind_by_target
+            # Of a module as a target, no attribute is compared.
             if ":" in target and target not in observed_targets
         ]
         self.copies = {}
@@ -161,7 +162,7 @@ def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[s
     if os.environ.get("PYTHONPATH"):
         search_path.append(os.environ["PYTHONPATH"])
     environ = {
-        "PYTHONHASHSEED": "0",
+        "PYTHONHASHSEED": "0",  # sets have the same order in each run
         "PATCHKIT": "0",
         "PYTHONPATH": os.pathsep.join(search_path),
     }

@@ -124,7 +124,8 @@ class PileReader:
             self._read_statement(statement, context)
             if isinstance(statement, ast.If) and isinstance(
                 statement.body[-1], ast.Return
-            ):  # what follows runs only if the test is false
+            ):
+                # What follows runs only if the test is false.
                 context = context.unless(statement.test)
 
     def _read_statement(self, node: ast.stmt, context: StatementContext) -> None:
@@ -219,6 +220,7 @@ class PileReader:
             if isinstance(target, ast.Name):
                 self._bind(node, target, context)
             elif _is_settable(target) and dotted_names:
+                # In the body, `lib.f = value` becomes `name = value`.
                 placement = self.make_placement(
                     node, dotted_names, node.value, target, "{}", context
                 )
@@ -269,7 +271,10 @@ class PileReader:
         owners = context.scope.dotted_names_of(owner_node)
         names = context.scope.strings_of(name_node)
         dotted_names = self._foreign(
-            f"{owner}.{name}" for owner in owners for name in names or ["?"]
+            # `?` stands for a name that is not told, in the report.
+            f"{owner}.{name}"
+            for owner in owners
+            for name in names or ["?"]
         )
         if dotted_names:
             text = f"{{}} = {ast.unparse(value)}"
@@ -371,6 +376,7 @@ class PileReader:
         )
         if placement.text == "pass" and is_conditional:
             return _CONDITIONAL_LOOP
+        # Where the whole loop is replaced, only a value with a name is left.
         loses_value = placement.node is context.loop and not is_named
         if loses_value or context.depends_on_loop:
             return _DIFFERS_BY_TURN

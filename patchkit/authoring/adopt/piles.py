@@ -177,6 +177,7 @@ class PileRows(AdoptedRows):
         """List the attributes that a module sets and no row can: all if it is never imported."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
+        # Where a package imports some of its modules, the others are dead code.
         is_imported = name in self._imported or reader.module.is_package
         imports_neighbours = any(
             neighbour.startswith(f"{parent}.")
@@ -292,7 +293,7 @@ class _ModuleRows:
         if placement.why:
             texts["why"] = placement.why
         roles: Collection[Role] = frozenset(Role)
-        if "worker" in self._word.split("_"):
+        if "worker" in self._word.split("_"):  # by the module's name
             roles = {Role.WORKER}
         row = Patch(
             name=self._row_name(

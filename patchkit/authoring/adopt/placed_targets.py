@@ -66,6 +66,7 @@ def placed_target(
     item_part = bracket + item
     parts = head.split(".")
     module_length = 1
+    # The longest beginning that is a module; the rest is a name in it.
     for length in range(len(parts) - 1, 0, -1):
         if _is_module(release, parts[:length]):
             module_length = length

@@ -13,6 +13,7 @@ from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 _LABEL = re.compile(
     r"(why|how|scope|related|future|sunset|remove|upstream|fragility)\b[^:\uff1a]*[:\uff1a]\s*"
 )
+"""A label such as `why:` or `future plan:`, in lower case; a colon of Chinese texts counts, too."""
 _LINK = re.compile(r"https://\S+/(?:pull|issues)/\d+")
 _RULE = re.compile(r"[-=~*]{3,}")
 _LABELS_BY_FIELD = {

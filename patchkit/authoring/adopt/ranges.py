@@ -51,6 +51,7 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     """
     requirement = parse_requirement(text)
     allowed = satisfies(new, str(requirement.specifier))
+    # It shall allow the release, unless the row is over before that.
     is_right_already = allowed != is_over
     if is_right_already and not is_new:
         return text
@@ -61,7 +62,8 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     lower = _lower_bounds(bounds)
     if is_new:
         lower = [] if is_exact else [f">={new}"]
-    # It ends before the release if it is over, and else as far beyond it as it was exact.
+    # The range ends before the release if the row is over; at the release if the bounds were exact;
+    # where they did if they allow it; else after all patch releases of its minor version.
     upper = [bound for bound in bounds if bound[0] in "<~="]
     if is_over:
         upper = [f"<{new}"]
@@ -89,10 +91,8 @@ def _lower_bounds(bounds: Iterable[str]) -> list[str]:
 
 def _before_next_minor(version: str) -> str:
     """Return the upper bound that allows all patch releases of a version: `<1.3` for 1.2.5."""
-    release = (
-        *release_order(version).release,
-        0,
-    )  # a version such as `2` has no minor number
+    # The 0 is the minor number of a version such as `2`, which has none.
+    release = (*release_order(version).release, 0)
     major = release[0]
     minor = release[1]
     return f"<{major}.{minor + 1}"

@@ -165,9 +165,10 @@ class Rebase:
             self._follow_imports(self.body)
 
     def _due_changes(self) -> list[tuple[int, Change]]:
-        """List the changes that the row makes in both releases, with their indexes; Edits last.
+        """List the changes that the row makes in both releases, with their indexes.
 
-        A change for the old release alone is not carried: the row has another for the later one.
+        Edits come last, those of one function beside each other, for `run` to group. A change for
+        the old release alone is not carried: the row has another for the later one.
         """
         due_in_old = self._changes_in(self.old)
         due_in_new = self._changes_in(self.new)

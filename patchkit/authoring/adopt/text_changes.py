@@ -19,7 +19,7 @@ def span(text: bytes, node: ast.AST) -> tuple[int, int]:
     first_line = getattr(node, "lineno", 1)
     for decorator in getattr(node, "decorator_list", ()):
         first_line = min(first_line, decorator.lineno)
-    first_column = getattr(node, "col_offset", 0)
+    first_column = getattr(node, "col_offset", 0)  # the `@` is in the same one
     last_line = getattr(node, "end_lineno", 1)
     last_column = getattr(node, "end_col_offset", 0)
     start = offset(text, first_line, first_column)
@@ -34,8 +34,8 @@ def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
         text: The text.
         changes: The changes, in any order.
     """
-    # From the end, so that earlier offsets stay valid; the text before this one is unchanged.
-    unchanged_end = len(text) + 1
+    # From the end, so that earlier offsets stay valid: up to this one, the text is unchanged.
+    unchanged_end = len(text)
     from_the_end = sorted(changes, key=lambda change: (-change[1], change[0]))
     for start, end, new in from_the_end:
         if end > unchanged_end:

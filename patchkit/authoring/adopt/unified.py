@@ -95,7 +95,7 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
         index += 1
         old: list[str] = []
         new: list[str] = []
-        old_count = int(header[2] or 1)
+        old_count = int(header[2] or 1)  # a diff may leave out a 1
         new_count = int(header[3] or 1)
         # The header says how many lines follow; `\ No newline at end of file` may come after.
         while (

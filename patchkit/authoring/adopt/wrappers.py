@@ -161,12 +161,13 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
     bound_names = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
     bound_names += stored(function)
     owner_count = 0
-    if owner:
+    if owner:  # a method binds `self` once, as its parameter
         owner_count = 1
     # The function binds the name of the original, or `self`, to something else.
     if name in bound_names or bound_names.count(owner) > owner_count:
         return True
-    # The wrapper has names of its own, which the function may use for something else.
+    # The wrapper has names of its own, which the function may use for something else. `args` and
+    # `kwargs` may be the function's own parameters, but for its `self`.
     catch_alls = {"args", "kwargs"}
     new_names = {"wrapped", "call"}
     new_names |= catch_alls - parameters

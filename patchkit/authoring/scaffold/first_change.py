@@ -139,7 +139,7 @@ def first_change(
     target = upstream.target
     if kind not in _KINDS_OF_NEW:
         # Who names a kind knows what the target is, even if the source does not tell.
-        refuse_missing(upstream, is_sure=kind is None)
+        refuse_missing(upstream, undecided_too=kind is None)
     chosen = kind or _fitting_kind(upstream)
     _refuse_other_form(target, chosen)
     name = _name_for(upstream, chosen, taken)
@@ -276,12 +276,12 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     return AddField(str(holder.target), name=field, type=bool, default=False)
 
 
-def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
+def refuse_missing(upstream: UpstreamTarget, *, undecided_too: bool = False) -> None:
     """Raise ScaffoldError for a target that is absent, or that only instances have.
 
     Args:
         upstream: the target.
-        is_sure: whether a target of which the source does not tell enough is refused too.
+        undecided_too: whether to refuse one, too, of which the source does not tell what it is.
     """
     target = upstream.target
     facts = upstream.facts
@@ -291,7 +291,7 @@ def refuse_missing(upstream: UpstreamTarget, *, is_sure: bool = False) -> None:
         raise ScaffoldError(
             f"{target} is not in {release}: {reason}{_whereabouts(upstream)}"
         )
-    if facts.state == "undecidable" and is_sure:
+    if facts.state == "undecidable" and undecided_too:
         raise ScaffoldError(
             f"{target}: {release} does not tell what it is: {facts.reason}; {_ways_out(target)}"
         )

@@ -118,6 +118,7 @@ def _tuple_of_rows(tree: ast.Module) -> ast.Tuple:
     for statement in tree.body:
         targets = _targets_of(statement)
         value = getattr(statement, "value", None)
+        # The name is used nowhere but as the one target of this statement.
         is_only_use = bool(targets) and targets == uses
         if is_only_use and isinstance(value, ast.Tuple):
             return value

@@ -195,9 +195,8 @@ def _adopt_pile(
             f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
             "of its package"
         )
-    if changed.endswith(
-        ".whl"
-    ):  # its name begins with the distribution and the version
+    # The name of a wheel begins with the distribution and the version.
+    if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
     pile = PileRows(
         _requirement(package, base.version),
@@ -238,8 +237,8 @@ def _adopt_difference(
             raise UpstreamError(
                 f"found no release that {changed!r} allows, expected one at least on the index"
             )
-        newest = later[-1]
-        files = list(of_releases(base.source, newest.source, package))
+        # The newest of them.
+        files = list(of_releases(base.source, later[-1].source, package))
     adopted.add(files)
     return adopted, _restore_nothing
 

@@ -107,7 +107,7 @@ def _refuse_nothing_checked(
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
-    # No finding, but only as no release is in a range. With `--inverse`, that is what is asked for.
+    # There is no finding only because no release is in a range; `--inverse` asks about just these.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
         releases = release_spans(report.releases, report)
         raise UpstreamError(

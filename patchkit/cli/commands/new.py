@@ -338,8 +338,8 @@ def _look_up(
     )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
-        faults = learn_all(releases, lambda _: targets, progress)
-        for fault in faults.values():  # the first one, if any
+        # Reads all that the targets need at once; returns why releases cannot be read, if any.
+        for fault in learn_all(releases, lambda _: targets, progress).values():
             raise fault
         return {target: look_up(target, releases) for target in targets}
 

@@ -371,9 +371,8 @@ def _wait_for(pid: int) -> int:
             code = _collect_ended(pid)
             if code is not None:
                 return code
-        elif (
-            info.si_code <= 0
-        ):  # sent by a process; a terminal signals the command as well
+        # Up to 0, a process has sent it; a terminal itself signals the command as well.
+        elif info.si_code <= 0:
             os.kill(pid, info.si_signo)
 
 

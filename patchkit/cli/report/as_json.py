@@ -337,11 +337,11 @@ def lock_json(
     """
     files = list(map(shown, locks))
     spans: list[Data] = []
-    for _, lock in locks.values():
-        spans += _spans(lock)
+    for _before, after in locks.values():
+        spans += _spans(after)
     return to_json(
         {
-            "file": "".join(files[:1]),
+            "file": "".join(files[:1]),  # the first one, or ''
             "files": files,
             "changed": any(old != new for old, new in locks.values()),
             "written": written,
@@ -369,4 +369,5 @@ def bisect_json(
         companions: The patches that were applied with them, as the culprits need them.
         runs: The runs of the command.
     """
+    # Lists of sets, of which a search finds one.
     return to_json({"culprits": [culprits], "beside": [companions], "runs": runs})

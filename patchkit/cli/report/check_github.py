@@ -248,6 +248,7 @@ def _text(text: str) -> str:
     # A zero-width space keeps GitHub from linking `@user`, `#1`, `https://…` and `www.…`.
     escaped = re.sub(r"(@(?=\w)|#(?=\d))", r"\1&#8203;", escaped)
     without_links = escaped.replace("://", ":&#8203;//")
+    # The dot has a backslash by now.
     return without_links.replace("www\\.", "www&#8203;\\.")
 
 

@@ -108,7 +108,8 @@ def _results(
             "level": _LEVELS[finding.severity],
             "message": {"text": _message(group, report)},
             "locations": [_location(finding)],
-            # GitHub recognizes an alert by the second one, and would make it of the line's text.
+            # By the second one GitHub recognizes an alert of an earlier run; if it is missing,
+            # GitHub makes one of the text of the line, which changes more often.
             "partialFingerprints": {
                 "patchkit/v1": fingerprint,
                 "primaryLocationLineHash": fingerprint,

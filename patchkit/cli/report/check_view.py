@@ -193,7 +193,7 @@ def _compatible(report: Report) -> str:
         compatible += [name for name, state in states.items() if state is State.OK]
     number = len(compatible)
     verb = "are"
-    if 1 in (number, report.read):
+    if 1 in (number, report.read):  # `1 of 5 releases is`, `0 of 1 release is`
         verb = "is"
     releases = count(report.read, "release")
     names = count(report.names, "name")

@@ -160,7 +160,7 @@ def print_lines(out: Console, lines: Sequence[Line]) -> None:
         out: The console.
         lines: The lines.
     """
-    rows = [cells for cells, _ in lines if len(cells) > 1]
+    rows = [cells for cells, _description in lines if len(cells) > 1]
     widths = [
         max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)
     ]

@@ -14,7 +14,10 @@ _VARYING = re.compile(
     r"\b(?:lines?|column) \d+(?:, \d+)*|(?<=\.py):\d+"
     r"|, \d+% alike|did you mean [^?]*\?|; nearest match:$"
 )
-"""The parts of messages that may differ between releases with the same problem."""
+"""The parts of messages that may differ between releases with the same problem.
+
+Such are `lines 3, 17`, the `:12` of `file.py:12`, `, 87% alike`, and questions for similar names.
+"""
 
 
 class FindingGroup(NamedTuple):
@@ -83,6 +86,7 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
         messages_of_release = messages.setdefault((content, finding.release), [])
         if finding.message not in messages_of_release:
             messages_of_release.append(finding.message)
+        # 0 for the first message of a release, 1 for another one with the same gist.
         number = messages_of_release.index(finding.message)
         yield (content, number), finding
 

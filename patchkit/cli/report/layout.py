@@ -94,7 +94,7 @@ class ReportTable(Table):
         spare = room - GAP * (len(widths) - 1) - sum(widths)
         if spare < 0:
             return None
-        # Columns that may be cut off get the room that the others do not need.
+        # First the columns that may not be cut off get what they need, then the others.
         for is_cut in (False, True):
             needs = {
                 index: missing_by_column[index]
@@ -110,7 +110,8 @@ class ReportTable(Table):
         for cell in cells:
             word_widths += _word_widths(cell)
         if column is self.columns[-1]:
-            # A word that is too wide even for a block does not force the table into blocks.
+            # In the last column, a word that is too wide even for a block is printed as it is: it
+            # does not force the table into blocks.
             word_widths = [width for width in word_widths if width <= room - MARGIN]
         return max(word_widths, default=1)
 
@@ -190,6 +191,8 @@ def _word_widths(cell: Text) -> list[int]:
 
 def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
     """Distribute spare room among columns: each gets what it needs, or an equal share.
+
+    What a column with small needs leaves of its share goes to those with greater needs.
 
     Args:
         spare: The spare room.

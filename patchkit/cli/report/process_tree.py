@@ -127,7 +127,8 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
     while waiting:
         line = waiting.pop()
         yield line
-        if len(line.processes) == 1:
+        if len(line.processes) == 1:  # those of a bundle have no children
+            # `pop` takes from the end: the first child comes next, and its children after it.
             waiting += reversed(_lines_below(line, children))
 
 

@@ -120,7 +120,7 @@ def _consecutive(
     runs: list[list[str]] = []
     next_position = None
     for release in releases:
-        position = positions.get(release, -1)
+        position = positions.get(release, -1)  # -1 follows nothing
         if position != next_position:
             runs.append([])
         runs[-1].append(release)

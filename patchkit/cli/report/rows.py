@@ -219,7 +219,7 @@ def _change_fields(change_here: ChangeHere) -> Table:
         table.add_row("when", change.when)
     if change_here.reason:
         table.add_row("here", _selected(change_here.reason))
-    if change.rebind is not True:
+    if change.rebind is not True:  # False, or names of packages
         table.add_row("rebind", ", ".join(change.rebind or ["no"]))
     target = change_here.target
     table.add_row("target", Text(target.detail, style=_STYLES[target.state]))

@@ -71,9 +71,8 @@ def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
     for target in patch.targets:
         text = f"{target}  {patch.calls[target]}"
         layers = process.layers.get(target, [])
-        if (
-            len(layers) > 1
-        ):  # patches of one target, from the innermost to the outermost
+        # Patches of one target, from the innermost to the outermost.
+        if len(layers) > 1:
             text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
         yield PatchFact(1, "target", text)
     for target, upper in patch.hidden.items():

@@ -70,7 +70,7 @@ def _escaped(character: str) -> str:
     """Return a character, or its escape sequence if it is a control character."""
     if character.isprintable() or character == "\n":
         return character
-    return ascii(character)[1:-1]
+    return ascii(character)[1:-1]  # without its quotes
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

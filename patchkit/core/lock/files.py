@@ -89,7 +89,7 @@ class Locks:
                     f"found no file {str(self._lock_of_all)!r}, expected a lock"
                 )
             files.append(self._lock_of_all)
-            # It stands in place of the lock of a pack here, and beside that of an installed one.
+            # The named lock stands in place of that of a pack here, and beside an installed one's.
             if own is not None and is_foreign:
                 files.append(own)
             return files

@@ -164,7 +164,7 @@ def _match_bodies(
         if body in present:
             continue
         module = f"{pack}.{body}"
-        if PathFinder.find_spec(module, folders) is None:  # nor compiled
+        if PathFinder.find_spec(module, folders) is None:  # no compiled one either
             missing = f"{body!r}, which is not there"
             expected = f"a file {body}.py in the pack"
             row_checks = _FieldChecks(pack, name)

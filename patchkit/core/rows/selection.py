@@ -93,7 +93,7 @@ class Selection(Record):
         """
         reason = self._not_for_here(row)
         if reason is None and self.settings.on_drift == "skip":
-            return self.unreviewed(row) or None
+            return self.unreviewed(row) or None  # '' if no source differs
         return reason
 
     def unmet_here(self, row: Row) -> str | None:

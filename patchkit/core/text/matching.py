@@ -378,5 +378,5 @@ def width(margin: str) -> int:
     Args:
         margin: The blanks and tabs that a line begins with.
     """
-    after_form_feed = margin.rpartition("\f")[2]  # Python counts anew after it
-    return len(after_form_feed.expandtabs(8))
+    # Python counts anew after a form feed.
+    return len(margin.rpartition("\f")[2].expandtabs(8))

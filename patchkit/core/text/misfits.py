@@ -11,7 +11,7 @@ def misfit(
     new: Sequence[Token],
     new_text: str,
 ) -> str:
-    """Say which line of an Edit's `new` is indented so that it, or what follows, is in no block.
+    """Say which line of an Edit's `new` is indented so that it, or code behind it, is in no block.
 
     Args:
         tokens: The tokens of the edited function, from `def` on.
@@ -23,10 +23,12 @@ def misfit(
         A message, with columns from 0; '' if no line of `new` after its first is at fault.
     """
     fault = misindented(tokens)
-    starts = [start for start in insertions if fault and start < fault.start]
-    if fault is None or not starts:
+    if fault is None:
         return ""
-    # They are in order: the last one before the fault has caused it.
+    # In the order of the text: the last insertion before the fault has caused it.
+    starts = [start for start in insertions if start < fault.start]
+    if not starts:
+        return ""
     start = starts[-1]
     inserted = insertions[start]
     # Lines of `new` are counted from 0: the one of its first token, and the one where the fault is.
@@ -82,6 +84,6 @@ def misindented(tokens: Sequence[Token]) -> Token | None:
             if indent != blocks[-1]:
                 return token
         if token.kind == NEWLINE:
-            opens_block = last.text == ":"
+            opens_block = last.text == ":"  # the line ends with a colon
         last = token
     return None

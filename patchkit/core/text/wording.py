@@ -183,7 +183,7 @@ class _ModuleSource(SourceLines):
             definitions = [at for at in mentions if self._defines(at, name)]
             if len(definitions) > 1:
                 return True  # several `def` or `class` of one name: the last one counts
-        if self._are_assigned:
+        if self._are_assigned:  # a literal runs nothing
             texts = [self.source[start:end] for start, end in self.texts]
             are_literals = all(map(_PLAIN.match, texts))
             return not are_literals

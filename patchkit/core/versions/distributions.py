@@ -200,9 +200,8 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
         if not home.startswith(("_frozen_importlib", "patchkit.")):
-            with suppress(
-                Exception
-            ):  # a finder of other code may fail; it finds nothing then
+            # A finder of other code may fail; it finds nothing then.
+            with suppress(Exception):
                 yield finder.find_spec(package, None)
 
 

@@ -356,7 +356,7 @@ def _holds(version: FoundVersion, clause: Specifier) -> bool:
         is_equal = _begins_with(release, bound.epoch, bound.release)
         return is_equal if clause.operator == "==" else not is_equal
     bound = _version(_normal(_version(clause.version)))
-    if clause.operator == "~=":
+    if clause.operator == "~=":  # `~=1.4.5` is `>=1.4.5,==1.4.*`
         prefix = bound.release[:-1]
         return release >= bound and _begins_with(release, bound.epoch, prefix)
     compare = _COMPARE[clause.operator]
@@ -371,7 +371,7 @@ def _begins_with(version: Version, epoch: int, prefix: tuple[int, ...]) -> bool:
 
 
 def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
-    """Yield versions such that any range within these bounds contains one of them, or version 0.
+    """Yield the versions to try: any range that the bounds cut out has one of them, or version 0.
 
     Args:
         clauses: The bounds; `>1.2` gives `1.2` and versions after it: `1.3`, which follows all that
@@ -385,7 +385,8 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
         following = ".".join(map(str, (*leading, last + 1)))
         yield _normal(version)
         yield f"{epoch}{following}"
-        yield f"{epoch}{release}.0.0.1"
+        yield f"{epoch}{release}.0.0.1"  # just after it
+        # A post release counts as a release of its own, so a range may have such ones alone.
         post = version.post or 0
         for number in range(post + 1, post + 4):
             yield f"{epoch}{release}.post{number}"
