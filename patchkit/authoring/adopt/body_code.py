@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.adopt.definitions import Definitions, names_in, origin_of
+from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.global_names import inner_names, used_names
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.errors import ScaffoldError
@@ -35,7 +35,7 @@ class BodyCode:
         replaced_names: the names that stand for other things which rows replace, as upstream has
             them.
         derives: whether the class that the change names derives from the target.
-        strangers: the top-level packages that upstream knows nothing of, such as the pack's.
+        submodules: the names that stand for modules of upstream.
         quoted: the names that annotations may have between quotes alone, as the module evaluates
             them and does not have these names by then.
         keeps_kind: whether a plain function becomes what it replaces: a static method, a cache.
@@ -46,7 +46,7 @@ class BodyCode:
     target_names: frozenset[str] = frozenset()
     replaced_names: frozenset[str] = frozenset()
     derives: bool = False
-    strangers: frozenset[str] = frozenset()
+    submodules: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
     keeps_kind: bool = False
 
@@ -73,24 +73,6 @@ class BodyCode:
         quoted = {all_names.get(name, name) for name in self.quoted}
         return MovedCode(_with_quotes(renamed, quoted), used - all_names.keys())
 
-    def import_of(self, name: str) -> str:
-        """Return the statement that imports a name, for all code or for type checkers alone.
-
-        Args:
-            name: the name.
-
-        Raises:
-            ScaffoldError: upstream has no such package.
-        """
-        imports = {**self.definitions.type_imports, **self.definitions.imports}
-        statement = imports[name]
-        origin = origin_of(statement)
-        if origin.partition(".")[0] in self.strangers:
-            raise ScaffoldError(
-                f"it uses {name} of {origin}, which upstream does not have"
-            )
-        return statement
-
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
     """Return code that reads things of its module under other names.
@@ -109,9 +91,6 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         for name in pair:
             if name in own_names:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Global) and not changed.keys().isdisjoint(node.names):
-            raise ScaffoldError(f"it sets {node.names[0]}, a global of the body")
 
     def changes(content: bytes) -> list[TextChange]:
         found: list[TextChange] = []

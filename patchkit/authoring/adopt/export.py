@@ -13,7 +13,7 @@ from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.adopt.calls_at_import import called_at_import
-from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.authoring.adopt.definitions import Definitions, is_main_program
 from patchkit.authoring.adopt.exported_bodies import (
     BodyNames,
     Place,
@@ -54,6 +54,7 @@ class Export:
     unwritten: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     _replaced: list[Place] = field(default_factory=list)
+    _homes: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
         """Make changes of a row; those that cannot be written are listed, and leave no trace.
@@ -108,6 +109,7 @@ class Export:
         """
         faults: list[tuple[Change, str]] = []
         places: list[tuple[Place, Change]] = []
+        homes = dict(self._homes)
         for change in changes:
             try:
                 if row.patch.when or row.patch.env or change.when:
@@ -115,7 +117,10 @@ class Export:
                         "it is made under a condition, which a diff cannot have"
                     )
                 if not isinstance(change, Provide):
-                    places.append((place_of(change, self.release), change))
+                    place = place_of(change, self.release)
+                    body.refuse(change, place, changes)
+                    _refuse_copies(homes, place, body, body.objects_of(change))
+                    places.append((place, change))
             except (ScaffoldError, TargetError) as error:
                 faults.append((change, str(error)))
         if not faults:
@@ -128,6 +133,7 @@ class Export:
                 self._leave_out(row, change, reason)
         if not failed:
             self._replaced += self._replaced_by(places)
+            self._homes = homes
         return failed
 
     def _write_all(
@@ -215,6 +221,8 @@ class Export:
             if other.module == place.module and other.qualname == sibling.body_name:
                 written.add(other.qualname)
         module = ModuleText(place.path, text, frozenset(written), with_conditional=True)
+        if "*" in module.read().binders and not isinstance(change, Edit):
+            raise ScaffoldError(f"{place.path} imports all names of another module")
         replaced = [*self._replaced, *self._replaced_by(places)]
         code = body.code_for(change, place, places, replaced)
         if code.derives and place in self._replaced:
@@ -248,9 +256,7 @@ class Export:
         path = f"{change.module.replace('.', '/')}.py"
         if self.release.source.has(path):
             raise ScaffoldError(f"the release has a file {path} already")
-        code = body.code_for(change, Place(path, change.module, ""), [], [])
-        for name in body.definitions.imports:
-            code.import_of(name)
+        body.refuse_imports(Place(path, change.module, ""))
         self.texts[path] = body.source.decode()
 
     def _text(self, path: str) -> str:
@@ -295,21 +301,37 @@ class Export:
             )
 
 
+def _refuse_copies(
+    homes: dict[str, str], place: Place, body: BodyNames, names: Iterable[str]
+) -> None:
+    """Refuse objects that would be in two files, a copy in each.
+
+    Args:
+        homes: the files that such objects are in, by their names; those of a change are added.
+        place: where the change is made.
+        body: the body that has the objects.
+        names: their names in the body.
+
+    Raises:
+        ScaffoldError: the reason.
+    """
+    for name in sorted(names):
+        label = f"{body.definitions.tree.name}.{name}"
+        home = homes.setdefault(label, place.path)
+        if home != place.path:
+            raise ScaffoldError(f"{name} would be in both {home} and {place.path}")
+
+
 def _reason_at_import(change: Add | Edit | Replace, place: Place, text: str) -> str:
     """Say how the import of a module uses what a change is about; '' if it does not."""
     tree = ast.parse(text)
-    tree.body = [node for node in tree.body if not _is_main_program(node)]
+    tree.body = [node for node in tree.body if not is_main_program(node)]
     if place.is_top_level and place.qualname in called_at_import(tree):
         return f"the import calls {place.qualname}"
     lines = readers_at_import(tree, place.qualname)
     if not isinstance(change, Edit) and lines:
         return f"line {lines[0]} reads it"
     return ""
-
-
-def _is_main_program(node: ast.stmt) -> bool:
-    """Whether a statement runs only if its module is started as a program."""
-    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
 
 
 def _unbound(old: str, new: str) -> set[str]:

@@ -5,10 +5,10 @@ from types import GenericAlias
 
 from patchkit.authoring.adopt.additions import add_member
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.bringing import bring, bring_import
+from patchkit.authoring.adopt.bringing import bring
 from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.global_names import bound_names
-from patchkit.authoring.adopt.import_lines import imports_from
+from patchkit.authoring.adopt.import_lines import imports_from, with_import
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.core.rows.declaration import AddField
 from patchkit.errors import ScaffoldError
@@ -36,11 +36,11 @@ def add_field(
         raise ScaffoldError(f"{qualname} is no class in {module.path}")
     default = _default(change.default)
     function, new_import = _function(module, owner)
-    annotation = _annotation(change)
+    annotation = annotation_of(change)
     text = f"{change.name}: {annotation} = {function}({default}, kw_only=True)"
     add_member(module, owner, text, is_value=True)
     if new_import:
-        bring_import(module, new_import)
+        module.text = with_import(module.read().tree, new_import)
     bring(module, names_in(ast.parse(annotation)), body, qualname)
 
 
@@ -53,8 +53,12 @@ def _default(value: object) -> str:
     return f"default_factory=lambda: {value!r}"
 
 
-def _annotation(change: AddField) -> str:
-    """Write the type of a field."""
+def annotation_of(change: AddField) -> str:
+    """Write the type of a field.
+
+    Args:
+        change: what adds the field.
+    """
     declared = change.type
     if isinstance(declared, str):
         return declared

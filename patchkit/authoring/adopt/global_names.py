@@ -227,11 +227,15 @@ class _Reader:
             for part in ast.iter_child_nodes(node):
                 if not isinstance(part, ast.stmt):
                     self.bound |= _bound_by_part(part)
-            unread.extend([*_inner_statements(node)][::-1])
+            unread.extend([*inner_statements(node)][::-1])
 
 
-def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    """List the statements in the blocks of a statement, which are in no further block."""
+def inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """List the statements in the blocks of a statement, which are in no further block.
+
+    Args:
+        node: The statement.
+    """
     for field in BLOCKS:
         for part in getattr(node, field, ()):
             if isinstance(part, ast.stmt):
@@ -265,4 +269,4 @@ def _statements_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
         yield node
         if not isinstance(node, SCOPES):
-            yield from _statements_at_import(_inner_statements(node))
+            yield from _statements_at_import(inner_statements(node))

@@ -75,7 +75,7 @@ def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str
 
 
 def without_import(module: ModuleTree, name: str) -> str:
-    """Return the text of a module without the name that it imports together with others.
+    """Return the text of a module without an import of a name.
 
     Args:
         module: The module, as it is.
@@ -85,6 +85,10 @@ def without_import(module: ModuleTree, name: str) -> str:
         if not isinstance(node, _IMPORTS):
             continue
         others = [alias for alias in node.names if (alias.asname or alias.name) != name]
+        if not others:
+            lines = module.source.decode().split("\n")
+            del lines[node.lineno - 1 : node.end_lineno]
+            return "\n".join(lines)
         if len(others) < len(node.names):
             return _with_names(module, node, [ast.unparse(alias) for alias in others])
     return module.source.decode()

@@ -4,25 +4,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from patchkit.analysis.upstream.reading.files import parse
-from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 
 _DISPLAYS = (ast.Tuple, ast.List)
-
-
-def names_set_together(node: ast.Assign) -> set[str]:
-    """Return the names that an assignment sets, unless it sets one name alone.
-
-    Args:
-        node: The assignment.
-    """
-    first, *further = node.targets
-    if isinstance(first, ast.Name) and not further:
-        return set()
-    names: set[str] = set()
-    for target in node.targets:
-        names |= stored(target)
-    return names
 
 
 def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:

@@ -88,7 +88,7 @@ def test_a_diff_has_each_kind_of_change_that_it_can_express(
         (
             "Replace('up.lib:f', by='above')",
             {},
-            "uses MIDDLE, which no plain assignment alone",
+            "uses MIDDLE, which no statement of the body alone sets",
         ),
         ("Edit('up.lib:f', old='return b', new='return a')", {}, "it occurs 0 times"),
         ("Replace('up.lib:gone', by='parse')", {}, "gone"),

@@ -45,11 +45,11 @@ __all__ = ["here", "world"]
         (
             "Replace('up.lib:f', by='own')",
             "def own(a):\n    return missing(a)",
-            "it reads missing, which up/lib.py does not bind by then",
+            "it reads missing, which the body does not bind",
         ),
         (
             "Replace('up.lib:f', by='shadow')",
-            "import json as os\ndef shadow(a):\n    return os.dumps(a)",
+            "import json as os\ndef shadow(a, b=os):\n    return os.dumps(a)",
             "it uses another os than the module has",
         ),
         (
@@ -248,13 +248,14 @@ def test_an_import_that_comes_from_elsewhere_takes_the_place_of_the_old_one(
     here: Path, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A name that a body only imports is imported by the module from there."""
-    text = "from json import dumps, loads\n\n\ndef f(a):\n    return dumps(loads(a))\n"
-    write_wheels(here, {"1.0": {"lib": text, "other": "def loads(n):\n    return n"}})
+    imports = "from json import dumps, loads\nfrom up.other import deep\n"
+    text = f"{imports}\n\ndef f(a):\n    return dumps(loads(a))\n"
+    write_wheels(here, {"1.0": {"lib": text, "other": "deep = loads = str"}})
     change = "Replace('up.lib:loads', by='loads')"
     world.pack(row("one", "patch_lib", change), patch_lib="from up.other import loads")
     code, diff, errors = export(capsys)
     assert "+from json import dumps\n" in diff
-    assert "+from up.other import loads\n" in diff
+    assert "+from up.other import deep, loads\n" in diff
     assert (code, errors) == (0, "")
 
 
