@@ -10,7 +10,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     expressions,
 )
-from patchkit.authoring.adopt.body_faults import reached
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     PARTS_OF_PROPERTY,
@@ -21,7 +20,7 @@ from patchkit.authoring.adopt.definitions import (
     names_in,
     origin_of,
 )
-from patchkit.authoring.adopt.global_names import inner_statements
+from patchkit.authoring.adopt.global_names import inner_statements, reached
 from patchkit.authoring.adopt.members import ASSIGNMENTS
 
 _IDLE = (*IMPORTS, ast.Assert, ast.Pass)
@@ -41,7 +40,7 @@ def effects(definitions: Definitions, moved: Iterable[str]) -> Iterator[str]:
         definitions: the body.
         moved: the names of what stands in upstream's module, with all that it uses.
     """
-    moved_names = definitions.named.keys() & set(moved)
+    moved_names = set(moved)
     for node in _statements(definitions.tree.tree.body, moved_names):
         if _acts(node, definitions) or _touches(node, definitions, moved_names):
             yield ast.unparse(node).partition("\n")[0]
@@ -97,7 +96,7 @@ def _registers_nothing(decorator: ast.expr, definitions: Definitions) -> bool:
 def _touches(node: ast.stmt, definitions: Definitions, moved: set[str]) -> bool:
     """Whether a statement calls something with what moves, or derives from it."""
     for part in _running_parts(node):
-        if not moved.isdisjoint(reached(definitions, names_in(part))):
+        if not moved.isdisjoint(reached(definitions.named, names_in(part))):
             return True
     return False
 

@@ -1,164 +1,210 @@
-"""Says why code of a body would do something else in a module of upstream."""
+"""Refuses changes whose code would do something else in a module of upstream than in the body."""
 
 import ast
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
+from patchkit.authoring.adopt.body_effects import effects
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     PARTS_OF_PROPERTY,
     Definitions,
     imports_of,
+    names_in,
     origin_of,
     private_name,
 )
-from patchkit.authoring.adopt.global_names import names_at_import, used_names
+from patchkit.authoring.adopt.field_text import annotation_of
+from patchkit.authoring.adopt.global_names import names_at_import, reached, used_in
+from patchkit.core.rows.declaration import AddField, Change
+from patchkit.errors import ScaffoldError
 
-_FUNCTIONS_OF_MODULE = frozenset({"eval", "exec", "globals", "locals"})
+_OF_MODULE = frozenset({"eval", "exec", "globals", "locals"})
 """Builtins that read the module that they are called in."""
-_FUNCTIONS_OF_SCOPE = frozenset({"dir", "super", "vars"})
-"""Builtins that do so, or read the class, without an argument."""
+_OF_SCOPE = frozenset({"dir", "vars"})
+"""Builtins that read it if they are called without an argument."""
 _ATTRIBUTES_OF_MODULE = frozenset({"__globals__", "__module__", "f_globals"})
+_MADE_ANEW = (ast.Call, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
+"""The values that are another object each time."""
 
 
 @dataclass(frozen=True)
 class BodyFaults:
-    """A body, of which code is to stand in a module of upstream.
+    """A body, of which changes put code into modules of upstream.
 
     Args:
         definitions: what the body defines and imports.
-        strangers: the top-level packages that upstream knows nothing of, such as the pack's.
+        pack: the name of the pack that it is of.
     """
 
     definitions: Definitions
-    strangers: frozenset[str]
+    pack: str
 
-    def of_definition(self, by: str, *, is_in_class: bool) -> str:
-        """Say why a definition cannot be moved, or something that it uses.
+    def refuse(
+        self,
+        change: Change,
+        changes: Iterable[Change],
+        module: str,
+        *,
+        is_in_class: bool,
+    ) -> None:
+        """Refuse a change whose code would do something else in a module of upstream.
 
         Args:
-            by: its qualified name.
-            is_in_class: whether it becomes a member of a class.
+            change: the change.
+            changes: all changes of its row.
+            module: the name of the module.
+            is_in_class: whether the change puts a member into a class.
 
-        Returns:
-            The reason; '' if it can be moved.
+        Raises:
+            ScaffoldError: the reason.
         """
-        for name in sorted(self._bound_again):
-            if f"{by}.".startswith(f"{name}.") or name.startswith(f"{by}."):
-                return f"more than one statement of the body sets {name}"
-        if by not in self.definitions.named:
-            fault = self._of_names({by} & self.definitions.imports.keys())
-            return f"it {fault}" if fault else ""
-        parts = [f"{by}{part}" for part in PARTS_OF_PROPERTY.values()]
-        for name in (by, *parts):
-            node = self.definitions.named.get(name)
-            if node is None:
+        if "*" in self.definitions.binders:
+            raise ScaffoldError("its body imports all names of another module")
+        for fault in self._faults(change, module, is_in_class=is_in_class):
+            raise ScaffoldError(f"it {fault}")
+        moved: set[str] = set()
+        users = 0
+        for other in changes:
+            moved |= self._reached(other)
+            users += bool(change.body_name) and other.body_name == change.body_name
+        if users > 1 and change.body_name in self.objects_of(change):
+            raise ScaffoldError(f"{change.body_name} would be made more than once")
+        if not self._roots(change):
+            return
+        for statement in effects(self.definitions, moved):
+            raise ScaffoldError(
+                f"{statement!r} runs as the body is imported, which no diff does"
+            )
+
+    def refuse_imports(self, module: str) -> None:
+        """Refuse a body that becomes a module, and imports what upstream does not have.
+
+        Args:
+            module: the name of the module.
+
+        Raises:
+            ScaffoldError: the reason.
+        """
+        for fault in self._of_imports(self.definitions.tree.tree, module):
+            raise ScaffoldError(f"it {fault}")
+
+    def objects_of(self, change: Change) -> set[str]:
+        """Return the names of what a change brings of which a copy would be another object.
+
+        Args:
+            change: the change.
+        """
+        named = self.definitions.named
+        return {name for name in self._reached(change) if _is_object(named[name])}
+
+    def _roots(self, change: Change) -> list[str]:
+        """List the names of the body that a change has, with the parts of a property."""
+        if isinstance(change, AddField):
+            names = names_in(ast.parse(annotation_of(change)))
+            return sorted(names & self.definitions.binders.keys())
+        by = change.body_name
+        if not by:
+            return []
+        return [by, *(f"{by}{part}" for part in PARTS_OF_PROPERTY.values())]
+
+    def _reached(self, change: Change) -> set[str]:
+        """List the definitions that a change takes from the body, with all that they use."""
+        named = self.definitions.named
+        return reached(named, self._roots(change)) & named.keys()
+
+    def _faults(
+        self, change: Change, module: str, *, is_in_class: bool
+    ) -> Iterator[str]:
+        """Say why what a change takes from the body cannot be moved, each after “it”."""
+        roots = self._roots(change)
+        for again in sorted(self._bound_again):
+            for root in roots:
+                if f"{root}.".startswith(f"{again}.") or again.startswith(f"{root}."):
+                    yield f"needs {again}, which no statement of the body alone sets"
+        imported = self.definitions.imports.keys() - self.definitions.named.keys()
+        yield from self._of_names(imported & set(roots), module)
+        definitions = self._reached(change)
+        for name in [*roots, *sorted(definitions - set(roots))]:
+            if name not in definitions:
                 continue
-            fault = self._of_member(node, by, is_in_class=is_in_class)
+            node = self.definitions.named[name]
+            prefix = "" if name in roots else f"uses {name}, which "
+            if name in roots and (is_in_class or "." in name):
+                yield from self._of_member(node, change.body_name)
             # The setter of a property reads that in its decorator.
-            names = used_in(node) - {by.rpartition(".")[2]}
-            fault = fault or self._of_code(node) or self._of_names(names)
-            if fault:
-                return f"it {fault}"
-            fault = self.of_helpers(names)
-            if fault:
-                return fault
-        return ""
+            names = used_in(node) - set(name.split("."))
+            for fault in (*self._of_code(node, module), *self._of_names(names, module)):
+                yield f"{prefix}{fault}"
 
-    def of_helpers(self, names: Iterable[str]) -> str:
-        """Say why something cannot be moved that code uses, sooner or later.
-
-        Args:
-            names: the names that the code uses.
-
-        Returns:
-            The reason; '' if all of it can be moved.
-        """
-        for name in sorted(reached(self.definitions, names)):
-            node = self.definitions.named.get(name)
-            if node is None:
-                continue
-            fault = self._of_code(node) or self._of_names(used_in(node))
-            if fault:
-                return f"it uses {name}, which {fault}"
-        return ""
-
-    def of_imports(self, node: ast.AST) -> str:
-        """Say which import in code upstream cannot make.
-
-        Args:
-            node: the code.
-
-        Returns:
-            The reason; '' if it can make all of them.
-        """
-        for part in ast.walk(node):
-            if isinstance(part, IMPORTS):
-                is_relative = bool(getattr(part, "level", 0))
-                for name, statement in imports_of(part, self.definitions.tree):
-                    fault = self._of_import(name, statement)
-                    if fault or is_relative:
-                        return fault or f"has a relative import of {name}"
-        return ""
-
-    def _of_import(self, name: str, statement: str) -> str:
-        origin = origin_of(statement)
-        if origin.partition(".")[0] in self.strangers:
-            return f"uses {name} of {origin}, which upstream does not have"
-        return ""
-
-    def _of_names(self, names: Iterable[str]) -> str:
-        """Say which name means nothing, or something else, in another module; '' if none does."""
+    def _of_names(self, names: Iterable[str], module: str) -> Iterator[str]:
+        """Say which names mean nothing, or something else, in another module."""
         definitions = self.definitions
         for name in sorted(names):
-            if name in self._bound_again:
-                return f"uses {name}, which no statement of the body alone sets"
-            if name in definitions.imports and name not in definitions.named:
-                fault = self._of_import(name, definitions.imports[name])
-                if fault:
-                    return fault
-            elif name in {*definitions.named, *definitions.type_imports}:
+            is_plain = name in definitions.named or name in definitions.imports
+            if name in self._bound_again or (
+                name in definitions.binders and not is_plain
+            ):
+                yield f"uses {name}, which no statement of the body alone sets"
+            elif name in definitions.imports:
+                statement = definitions.imports[name]
+                yield from self._of_import(name, statement, module)
+            elif is_plain:
                 continue
-            elif name in definitions.binders:
-                return f"uses {name}, which no statement of the body alone sets"
-            elif name in _FUNCTIONS_OF_MODULE or name.startswith("__"):
-                return f"uses {name}, which is of its module"
+            elif name in _OF_MODULE or name.startswith("__"):
+                yield f"uses {name}, which is of its module"
             elif not hasattr(builtins, name):
-                return f"reads {name}, which the body does not bind"
-        return ""
+                yield f"reads {name}, which the body does not bind"
 
-    def _of_code(self, node: ast.AST) -> str:
+    def _of_import(self, name: str, statement: str, module: str) -> Iterator[str]:
+        origin = origin_of(statement)
+        strangers = {"patchkit", self.pack.partition(".")[0]}
+        strangers.discard(module.partition(".")[0])
+        if origin.partition(".")[0] in strangers:
+            yield f"uses {name} of {origin}, which upstream does not have"
+
+    def _of_imports(self, node: ast.AST, module: str) -> Iterator[str]:
+        """Say which imports in code upstream cannot make as they stand there."""
+        for part in ast.walk(node):
+            if isinstance(part, IMPORTS):
+                for name, statement in imports_of(part, self.definitions.tree):
+                    yield from self._of_import(name, statement, module)
+                    if getattr(part, "level", 0):
+                        yield f"imports {name} from where the body is"
+
+    def _of_code(self, node: ast.AST, module: str) -> Iterator[str]:
         """Say what else in a definition means another thing in another module."""
         for part in ast.walk(node):
             if isinstance(part, ast.Global):
-                return f"sets {part.names[0]}, a global of the body"
+                yield f"sets {part.names[0]}, a global of the body"
             if isinstance(part, ast.Attribute) and part.attr in _ATTRIBUTES_OF_MODULE:
-                return f"uses {part.attr}, which is of its module"
+                yield f"uses {part.attr}, which is of its module"
             if isinstance(part, ast.Call) and not part.args:
                 function = dotted(part.func)
-                if function in _FUNCTIONS_OF_SCOPE - {"super"}:
-                    return f"uses {function}, which is of its module"
-        return self.of_imports(node)
+                if function in _OF_SCOPE:
+                    yield f"uses {function}, which is of its module"
+        yield from self._of_imports(node, module)
 
-    def _of_member(self, node: ast.stmt, by: str, *, is_in_class: bool) -> str:
+    def _of_member(self, node: ast.stmt, by: str) -> Iterator[str]:
         """Say what in a function or a value means another thing in another class."""
-        owner = by.rpartition(".")[0]
-        if isinstance(node, ast.ClassDef) or not (owner or is_in_class):
-            return ""
+        if isinstance(node, ast.ClassDef):
+            return
         private = private_name(node)
         if private:
-            return f"uses {private}, which is private to its class"
+            yield f"uses {private}, which is private to its class"
         for part in ast.walk(node):
             is_call = isinstance(part, ast.Call) and not part.args
             if is_call and dotted(getattr(part, "func", None)) == "super":
-                return "uses super() of its class"
-        for name in sorted(names_at_import(node) - {by.rpartition(".")[2]}):
+                yield "uses super() of its class"
+            if getattr(part, "id", "") == "__class__":
+                yield "uses __class__, which is another one there"
+        owner, _, last = by.rpartition(".")
+        for name in sorted(names_at_import(node) - {last}):
             if f"{owner}.{name}" in self.definitions.binders:
-                return f"uses {name} of its class"
-        return ""
+                yield f"uses {name} of its class"
 
     @cached_property
     def _bound_again(self) -> set[str]:
@@ -168,48 +214,26 @@ class BodyFaults:
             if isinstance(node, ast.Global):
                 names.update(node.names)
         for name, nodes in self.definitions.binders.items():
-            if len(self._bindings(name, nodes)) > 1:
+            bindings = set(self._bindings(name, nodes))
+            if len(bindings - {f"import {name}"}) > 1:  # it is part of `import a.b`
                 names.add(name)
         return names
 
-    def _bindings(self, name: str, nodes: Iterable[ast.stmt]) -> set[object]:
-        """List what binds a name, of which `import a` is part of `import a.b`."""
-        bindings: set[object] = set()
+    def _bindings(self, name: str, nodes: Iterable[ast.stmt]) -> Iterator[object]:
+        """List what binds a name: the imports of it, and other statements."""
         for node in nodes:
             if not isinstance(node, IMPORTS):
-                bindings.add(node)
+                yield node
                 continue
             for bound, statement in imports_of(node, self.definitions.tree):
                 if bound == name:
-                    bindings.add(statement)
-        if len(bindings) > 1:
-            bindings.discard(f"import {name}")
-        return bindings
+                    yield statement
 
 
-def reached(definitions: Definitions, names: Iterable[str]) -> set[str]:
-    """Return the names that code uses, sooner or later: its own, and those of what it uses.
-
-    Args:
-        definitions: the body that the code is in.
-        names: the names that the code itself has.
-    """
-    found: set[str] = set()
-    unread = list(names)
-    while unread:
-        name = unread.pop()
-        if name in found:
-            continue
-        if name in definitions.named:
-            unread += used_in(definitions.named[name])
-        found.add(name)
-    return found
-
-
-def used_in(node: ast.stmt) -> set[str]:
-    """Return the names that a definition reads from its module, as if it stood there.
-
-    Args:
-        node: the definition.
-    """
-    return used_names(ast.unparse(node))
+def _is_object(node: ast.stmt) -> bool:
+    """Whether a copy of what a statement defines would be another object: a class, a cache."""
+    if isinstance(node, DEFS):
+        return bool(node.decorator_list)
+    if isinstance(node, ast.ClassDef):
+        return True
+    return any(isinstance(part, _MADE_ANEW) for part in ast.walk(node))

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.body_faults import reached
 from patchkit.authoring.adopt.definitions import IMPORTS, Definitions, origin_of
-from patchkit.authoring.adopt.global_names import names_at_import
+from patchkit.authoring.adopt.global_names import names_at_import, reached
 from patchkit.authoring.adopt.import_lines import (
     imported_packages,
     imports_from,
@@ -68,7 +67,7 @@ def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
     """Whether a module defines what a body defines, and means the same by all names in it."""
-    for used in reached(body, [name]):
+    for used in reached(body.named, [name]):
         if used in body.named:
             nodes = module.binders.get(used, [])
             if of_nodes(nodes) != of_nodes([body.named[used]]):

@@ -118,8 +118,11 @@ class Export:
                     )
                 if not isinstance(change, Provide):
                     place = place_of(change, self.release)
-                    body.refuse(change, place, changes)
-                    _refuse_copies(homes, place, body, body.objects_of(change))
+                    is_in_class = "." in place.qualname
+                    body.faults.refuse(
+                        change, changes, place.module, is_in_class=is_in_class
+                    )
+                    _refuse_copies(homes, place, body, change)
                     places.append((place, change))
             except (ScaffoldError, TargetError) as error:
                 faults.append((change, str(error)))
@@ -256,7 +259,7 @@ class Export:
         path = f"{change.module.replace('.', '/')}.py"
         if self.release.source.has(path):
             raise ScaffoldError(f"the release has a file {path} already")
-        body.refuse_imports(Place(path, change.module, ""))
+        body.faults.refuse_imports(change.module)
         self.texts[path] = body.source.decode()
 
     def _text(self, path: str) -> str:
@@ -302,7 +305,7 @@ class Export:
 
 
 def _refuse_copies(
-    homes: dict[str, str], place: Place, body: BodyNames, names: Iterable[str]
+    homes: dict[str, str], place: Place, body: BodyNames, change: Change
 ) -> None:
     """Refuse objects that would be in two files, a copy in each.
 
@@ -310,12 +313,12 @@ def _refuse_copies(
         homes: the files that such objects are in, by their names; those of a change are added.
         place: where the change is made.
         body: the body that has the objects.
-        names: their names in the body.
+        change: the change.
 
     Raises:
         ScaffoldError: the reason.
     """
-    for name in sorted(names):
+    for name in sorted(body.faults.objects_of(change)):
         label = f"{body.definitions.tree.name}.{name}"
         home = homes.setdefault(label, place.path)
         if home != place.path:

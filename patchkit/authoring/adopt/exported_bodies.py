@@ -8,20 +8,15 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import parse
-from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
+from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.body_effects import effects
-from patchkit.authoring.adopt.body_faults import BodyFaults, reached
-from patchkit.authoring.adopt.definitions import Definitions, names_in
-from patchkit.authoring.adopt.field_text import annotation_of
+from patchkit.authoring.adopt.body_faults import BodyFaults
+from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.global_names import has_lazy_annotations
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.core.rows.target import Item, Target
 from patchkit.errors import ScaffoldError
-
-_MADE_ANEW = (ast.Call, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
-"""The values that are another object each time."""
 
 
 class Place(NamedTuple):
@@ -158,78 +153,10 @@ class BodyNames:
         files = (f"{path}.py", f"{path}/__init__.py")
         return any(map(self.release.source.has, files))
 
-    def refuse(self, change: Change, place: Place, changes: Iterable[Change]) -> None:
-        """Refuse a change whose code would do something else in a module of upstream.
-
-        Args:
-            change: the change.
-            place: where it is made.
-            changes: all changes that the row makes.
-
-        Raises:
-            ScaffoldError: the reason.
-        """
-        faults = self._faults(place)
-        if "*" in self.definitions.binders:
-            raise ScaffoldError("its body imports all names of another module")
-        roots = self._roots(change)
-        users = [other for other in changes if roots & self._roots(other)]
-        if len(users) > 1 and not roots.isdisjoint(self.objects_of(change)):
-            raise ScaffoldError(f"{change.body_name} would be made more than once")
-        fault = faults.of_helpers(roots)
-        if change.body_name:
-            is_in_class = "." in place.qualname
-            fault = faults.of_definition(change.body_name, is_in_class=is_in_class)
-        if fault:
-            raise ScaffoldError(fault)
-        if roots:
-            self._refuse_effects(changes)
-
-    def _faults(self, place: Place) -> BodyFaults:
-        own_packages = {"patchkit", self.pack.partition(".")[0]}
-        upstream = place.module.partition(".")[0]
-        return BodyFaults(self.definitions, frozenset(own_packages - {upstream}))
-
-    def refuse_imports(self, place: Place) -> None:
-        """Refuse a body as a whole that imports what upstream does not have.
-
-        Args:
-            place: the module that it becomes.
-
-        Raises:
-            ScaffoldError: the reason.
-        """
-        fault = self._faults(place).of_imports(self.definitions.tree.tree)
-        if fault:
-            raise ScaffoldError(f"it {fault}")
-
-    def objects_of(self, change: Change) -> set[str]:
-        """Return the names of what a change brings that has an identity or a state.
-
-        Args:
-            change: the change.
-        """
-        names = reached(self.definitions, self._roots(change))
-        named = self.definitions.named
-        return {name for name in names if name in named and _has_state(named[name])}
-
-    def _roots(self, change: Change) -> set[str]:
-        """List the names of the body that a change has."""
-        if isinstance(change, AddField):
-            annotation = ast.parse(annotation_of(change))
-            return names_in(annotation) & self.definitions.binders.keys()
-        return {change.body_name} - {""}
-
-    def _refuse_effects(self, changes: Iterable[Change]) -> None:
-        """Refuse a body that does more than bind names, beside what changes take from it."""
-        roots: set[str] = set()
-        for change in changes:
-            roots |= self._roots(change)
-        moved = reached(self.definitions, roots)
-        for statement in effects(self.definitions, moved):
-            raise ScaffoldError(
-                f"{statement!r} runs as the body is imported, which no diff does"
-            )
+    @cached_property
+    def faults(self) -> BodyFaults:
+        """What judges whether code of the body may stand in upstream."""
+        return BodyFaults(self.definitions, self.pack)
 
     def _quoted(
         self, change: Change, place: Place, target_names: Iterable[str]
@@ -316,12 +243,3 @@ class BodyNames:
         return (
             name not in self.definitions.named and name not in self.definitions.imports
         )
-
-
-def _has_state(node: ast.stmt) -> bool:
-    """Whether a copy of what a statement defines would be another object: a class, a cache."""
-    if isinstance(node, DEFS):
-        return bool(node.decorator_list)
-    if isinstance(node, ast.ClassDef):
-        return True
-    return any(isinstance(part, _MADE_ANEW) for part in ast.walk(node))

@@ -3,7 +3,7 @@
 import ast
 import builtins
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES
@@ -30,6 +30,33 @@ def used_names(text: str) -> set[str]:
         text: The code, as it stands in a module.
     """
     return set(_read_from_module(symtable.symtable(text, "code", "exec")))
+
+
+def used_in(node: ast.stmt) -> set[str]:
+    """Return the names that a definition reads from its module, as if it stood there.
+
+    Args:
+        node: The definition; that of a method, too.
+    """
+    # The class is one of the names where `super` is used.
+    return used_names(ast.unparse(node)) - {"__class__"}
+
+
+def reached(named: Mapping[str, ast.stmt], names: Iterable[str]) -> set[str]:
+    """Return the names that code has, and those that definitions have which it uses.
+
+    Args:
+        named: The definitions, by name.
+        names: The names that the code itself has.
+    """
+    found: set[str] = set()
+    unread = list(names)
+    while unread:
+        name = unread.pop()
+        if name in named and name not in found:
+            unread += used_in(named[name])
+        found.add(name)
+    return found
 
 
 def _read_from_module(table: symtable.SymbolTable) -> Iterator[str]:
