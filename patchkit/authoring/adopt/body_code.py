@@ -1,12 +1,12 @@
 """Takes definitions out of a body, in the words of the module that they are written into."""
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.global_names import inner_names, used_names
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.errors import ScaffoldError
@@ -36,8 +36,6 @@ class BodyCode:
             them.
         derives: whether the class that the change names derives from the target.
         submodules: the names that stand for modules of upstream.
-        quoted: the names that annotations may have between quotes alone, as the module evaluates
-            them and does not have these names by then.
         keeps_kind: whether a plain function becomes what it replaces: a static method, a cache.
     """
 
@@ -47,7 +45,6 @@ class BodyCode:
     replaced_names: frozenset[str] = frozenset()
     derives: bool = False
     submodules: frozenset[str] = frozenset()
-    quoted: frozenset[str] = frozenset()
     keeps_kind: bool = False
 
     def moved(self, by: str, name: str, new_names: Mapping[str, str]) -> MovedCode:
@@ -69,9 +66,7 @@ class BodyCode:
                 f"it uses {original} as upstream has it, and the patch replaces that"
             )
         all_names = {**self.new_names, **new_names}
-        renamed = _renamed(text, all_names)
-        quoted = {all_names.get(name, name) for name in self.quoted}
-        return MovedCode(_with_quotes(renamed, quoted), used - all_names.keys())
+        return MovedCode(_renamed(text, all_names), used - all_names.keys())
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
@@ -100,23 +95,6 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
                 found.append((start, end, changed[node.id]))
         return found
 
-    return rewritten(text.encode(), changes).decode()
-
-
-def _with_quotes(text: str, names: Collection[str]) -> str:
-    """Put annotations between quotes that have one of some names in them."""
-
-    def changes(content: bytes) -> Iterator[TextChange]:
-        for node in ast.walk(ast.parse(content)):
-            for field_name in ("annotation", "returns"):
-                annotation = getattr(node, field_name, None)
-                if annotation is None or names_in(annotation).isdisjoint(names):
-                    continue
-                start, end = span(content, annotation)
-                yield start, end, f'"{ast.unparse(annotation)}"'
-
-    if not names:
-        return text
     return rewritten(text.encode(), changes).decode()
 
 

@@ -18,7 +18,12 @@ from patchkit.authoring.adopt.definitions import (
     private_name,
 )
 from patchkit.authoring.adopt.field_text import annotation_of
-from patchkit.authoring.adopt.global_names import names_at_import, reached, used_in
+from patchkit.authoring.adopt.global_names import (
+    has_lazy_annotations,
+    names_at_import,
+    reached,
+    used_in,
+)
 from patchkit.core.rows.declaration import AddField, Change
 from patchkit.errors import ScaffoldError
 
@@ -128,6 +133,7 @@ class BodyFaults:
         imported = self.definitions.imports.keys() - self.definitions.named.keys()
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
+        is_lazy = has_lazy_annotations(self.definitions.tree.tree)
         for name in [*roots, *sorted(definitions - set(roots))]:
             if name not in definitions:
                 continue
@@ -136,7 +142,8 @@ class BodyFaults:
             if name in roots and (is_in_class or "." in name):
                 yield from self._of_member(node, change.body_name)
             # The setter of a property reads that in its decorator.
-            names = used_in(node) - set(name.split("."))
+            names = used_in(node, with_annotations=not is_lazy)
+            names.difference_update(name.split("."))
             for fault in (*self._of_code(node, module), *self._of_names(names, module)):
                 yield f"{prefix}{fault}"
 

@@ -9,12 +9,15 @@ from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.definitions import IMPORTS, Definitions, origin_of
-from patchkit.authoring.adopt.global_names import names_at_import, reached
+from patchkit.authoring.adopt.global_names import (
+    has_lazy_annotations,
+    names_at_import,
+    reached,
+)
 from patchkit.authoring.adopt.import_lines import (
     imported_packages,
     imports_from,
     with_import,
-    with_type_import,
 )
 from patchkit.authoring.adopt.indents import margin_of
 from patchkit.authoring.adopt.module_text import ModuleText, lines_of_statement
@@ -39,12 +42,13 @@ def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -
             _bring_definition(module, name, body, user)
         elif name in definitions.imports:
             _bring_import(module, name, body, user)
-        elif name in definitions.type_imports:
-            _bring_type_import(module, name, definitions.type_imports[name])
-        elif hasattr(builtins, name) and name in module.read().binders:
-            raise ScaffoldError(
-                f"it uses the builtin {name}, and {module.path} has another"
-            )
+        elif hasattr(builtins, name):
+            if name in module.read().binders:
+                raise ScaffoldError(
+                    f"it uses the builtin {name}, and {module.path} has another"
+                )
+        elif has_lazy_annotations(definitions.tree.tree):
+            _refuse_missing(module, name)
 
 
 def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) -> None:
@@ -89,12 +93,14 @@ def _has_import(module: Definitions, name: str, statement: str) -> bool:
     return is_imported_only and (own == statement or is_part)
 
 
-def _bring_type_import(module: ModuleText, name: str, statement: str) -> None:
-    """Import a name for type checkers alone, unless the module has it."""
+def _refuse_missing(module: ModuleText, name: str) -> None:
+    """Refuse a name of annotations, which the body leaves as text, if the module lacks it."""
     code = module.read()
-    is_there = name in code.binders or name in code.type_imports
-    if statement != f"from {code.tree.name} import {name}" and not is_there:
-        module.text = with_type_import(code.tree, statement)
+    is_lazy = has_lazy_annotations(code.tree.tree)
+    if not (is_lazy and name in code.binders):
+        raise ScaffoldError(
+            f"its annotations have {name}, which {module.path} does not have then"
+        )
 
 
 def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> None:

@@ -117,17 +117,6 @@ class Definitions:
                     binders.setdefault(f"{prefix}{name}", []).append(node)
         return binders
 
-    @cached_property
-    def type_imports(self) -> dict[str, str]:
-        """For each name that is imported for type checkers alone, a statement that imports it."""
-        imports: dict[str, str] = {}
-        for node in self.unnamed:
-            if isinstance(node, ast.If) and is_for_types(node) and not node.orelse:
-                for statement in node.body:
-                    if isinstance(statement, IMPORTS):
-                        imports.update(imports_of(statement, self.tree))
-        return imports
-
     def defined(self, name: str) -> ast.stmt:
         """Return the statement that defines a name.
 

@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.body_faults import BodyFaults
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.global_names import has_lazy_annotations
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.core.rows.target import Item, Target
 from patchkit.errors import ScaffoldError
@@ -143,7 +141,6 @@ class BodyNames:
             replaced_names=frozenset(self._names_for(others)) - target_names,
             derives=self._derives(change.body_name, place),
             submodules=frozenset(filter(self._is_module, self.meanings)),
-            quoted=self._quoted(change, place, target_names),
             keeps_kind=True,
         )
 
@@ -157,19 +154,6 @@ class BodyNames:
     def faults(self) -> BodyFaults:
         """What judges whether code of the body may stand in upstream."""
         return BodyFaults(self.definitions, self.pack)
-
-    def _quoted(
-        self, change: Change, place: Place, target_names: Iterable[str]
-    ) -> frozenset[str]:
-        """List the names in annotations that the body leaves unread, and the module cannot read."""
-        content = self.release.source.read(place.path) or b""
-        upstream, _ = parse(content)
-        body = self.definitions.tree.tree
-        if has_lazy_annotations(upstream) or not has_lazy_annotations(body):
-            return frozenset()
-        return frozenset(
-            {*self.definitions.type_imports, *target_names, change.body_name}
-        )
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:
         """List the names that stand for what a release has in some places."""

@@ -32,12 +32,19 @@ def used_names(text: str) -> set[str]:
     return set(_read_from_module(symtable.symtable(text, "code", "exec")))
 
 
-def used_in(node: ast.stmt) -> set[str]:
+def used_in(node: ast.stmt, *, with_annotations: bool = True) -> set[str]:
     """Return the names that a definition reads from its module, as if it stood there.
 
     Args:
         node: The definition; that of a method, too.
+        with_annotations: Whether annotations count, which a module may leave as text.
     """
+    if not with_annotations:
+        (node,) = ast.parse(ast.unparse(node)).body
+        for part in ast.walk(node):
+            for field in ("annotation", "returns"):
+                if getattr(part, field, None):
+                    setattr(part, field, ast.Constant(None))
     # The class is one of the names where `super` is used.
     return used_names(ast.unparse(node)) - {"__class__"}
 

@@ -3,12 +3,10 @@
 import ast
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.adopt.definitions import is_for_types
 from patchkit.authoring.scaffold.rows import WIDTH, exploded, name_key
 from patchkit.authoring.scaffold.source_edits import rewritten, span
 
@@ -45,26 +43,6 @@ def with_import(module: ModuleTree, statement: str) -> str:
             if _takes(node, new, module):
                 return _with_name(module, node, new.names[0])
     return _with_line(module, existing, new, statement)
-
-
-def with_type_import(module: ModuleTree, statement: str) -> str:
-    """Return the text of a module with one more import for type checkers alone.
-
-    Args:
-        module: The module, as it is.
-        statement: The import.
-    """
-    for node in module.tree.body:
-        if isinstance(node, ast.If) and is_for_types(node):
-            last = node.body[-1]
-            margin = " " * last.col_offset
-            return _with_lines(module, last.end_lineno or 0, [f"{margin}{statement}"])
-    text = with_import(module, "from typing import TYPE_CHECKING")
-    source = text.encode()
-    tree = ast.parse(source)
-    last_line = max(node.end_lineno or 0 for node in _imports_at_top(tree))
-    block = ["", "if TYPE_CHECKING:", f"    {statement}"]
-    return _with_lines(replace(module, tree=tree, source=source), last_line, block)
 
 
 def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str:

@@ -205,7 +205,7 @@ def _merge(
     upstream = code.defined(qualname)
     if not isinstance(upstream, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {code.tree.path}")
-    is_lazy = bool(body.quoted) or has_lazy_annotations(code.tree.tree)
+    is_lazy = has_lazy_annotations(code.tree.tree)
     subclass = Subclass(new, upstream, body.target_names, is_lazy)
     subclass.refuse_unmergeable()
     if not subclass.members:

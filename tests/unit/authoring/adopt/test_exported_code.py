@@ -133,39 +133,39 @@ def test_a_decorator_that_a_replacement_lacks_goes(
 
 
 @pytest.mark.parametrize("is_lazy", [False, True])
-def test_what_type_checkers_alone_import_stays_so(
-    is_lazy: bool, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_what_type_checkers_alone_import(
+    is_lazy: bool,
+    is_imported: bool,
+    here: Path,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Annotations that a module evaluates have such names between quotes."""
-    head = "from __future__ import annotations\n\n" if is_lazy else ""
-    write_wheels(
-        here, {"1.0": {"lib": f"{head}class C:\n    def m(self):\n        return 1\n"}}
-    )
-    body = """
-    from __future__ import annotations
-
+    """A module has to leave its annotations as text, too, and to import the same names."""
+    checked = """
     from typing import TYPE_CHECKING
-
-    from up import lib
-
     if TYPE_CHECKING:
         from collections.abc import Sequence
-
-
-    class D(lib.C):
-        def m(self, other: D | None = None) -> Sequence[int]:
-            return [1]
     """
-    world.pack(
-        row("one", "patch_lib", "Replace('up.lib:C', by='D')"), patch_lib=dedent(body)
+    head = "from __future__ import annotations\n" if is_lazy else ""
+    if is_imported:
+        head += dedent(checked)
+    text = f"{head}\nclass C:\n    def m(self):\n        return 1\n"
+    write_wheels(here, {"1.0": {"lib": text}})
+    method = "    def m(self, other: D | None = None) -> Sequence[int]: return [1]\n"
+    imports = (
+        f"from __future__ import annotations\nfrom up import lib\n{dedent(checked)}"
     )
+    body = f"{imports}\nclass D(lib.C):\n{method}"
+    change = "Replace('up.lib:C', by='D')"
+    world.pack(row("one", "patch_lib", change), patch_lib=body)
     code, diff, errors = export(capsys)
-    assert (code, errors) == (0, "")
-    assert "+if TYPE_CHECKING:\n+    from collections.abc import Sequence\n" in diff
-    header = "def m(self, other: C | None = None) -> Sequence[int]:"
-    if not is_lazy:
-        header = 'def m(self, other: "C | None" = None) -> "Sequence[int]":'
-    assert header in diff
+    if is_lazy and is_imported:
+        assert (code, errors) == (0, "")
+        assert "def m(self, other: C | None = None) -> Sequence[int]:" in diff
+    else:
+        assert (code, diff) == (1, "")
+        assert "its annotations have Sequence, which up/lib.py does not" in errors
 
 
 @pytest.mark.processes
