@@ -1,48 +1,43 @@
-"""Writes an import among those of a module, where a person would sort it in."""
+"""Writes an import among those of a module."""
 
 import ast
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
+from patchkit.authoring.adopt.definitions import IMPORTS
 from patchkit.authoring.scaffold.rows import WIDTH, exploded, name_key
 from patchkit.authoring.scaffold.source_edits import rewritten, span
 
 _Import = ast.Import | ast.ImportFrom
-_IMPORTS = (ast.Import, ast.ImportFrom)
-
-
-class _SortKey(NamedTuple):
-    """What imports are sorted by.
-
-    Args:
-        section: 0 for `__future__`, then the standard library, other packages, the module's own.
-        is_from: Whether it is `from … import …`, which comes after the others of its section.
-        module: The module that is imported.
-    """
-
-    section: int
-    is_from: bool
-    module: str
 
 
 def with_import(module: ModuleTree, statement: str) -> str:
     """Return the text of a module with one more import.
+
+    It joins an import from the same module, or stands behind those of the same package, or of the
+    standard library.
 
     Args:
         module: The module, as it is.
         statement: The import, of one name.
     """
     (new,) = ast.parse(statement).body
-    assert isinstance(new, _IMPORTS)
-    existing = _imports_at_top(module.tree)
-    if isinstance(new, ast.ImportFrom):
-        for node in existing:
-            if _takes(node, new, module):
-                return _with_name(module, node, new.names[0])
-    return _with_line(module, existing, new, statement)
+    assert isinstance(new, IMPORTS)
+    section = _section(new, module)
+    neighbours: list[_Import] = []
+    for node in _imports_at_top(module.tree):
+        if _modules_of(node, module) == ["__future__"]:
+            continue
+        if _takes(node, new, module):
+            return _with_name(module, node, new.names[0])
+        if _section(node, module) == section:
+            neighbours.append(node)
+    if neighbours:
+        last_line = neighbours[-1].end_lineno or 0
+        return _with_lines(module, last_line, [statement])
+    return _with_section(module, statement)
 
 
 def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str:
@@ -50,6 +45,35 @@ def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str
     lines = module.source.decode().split("\n")
     lines[index:index] = new_lines
     return "\n".join(lines)
+
+
+def _with_section(module: ModuleTree, statement: str) -> str:
+    """Write the first import of its kind, above all others but those of `__future__`."""
+    head = _lines_of_head(module)
+    lines = module.source.decode().split("\n")
+    new_lines = [statement]
+    if head:
+        new_lines.insert(0, "")
+    is_followed = bool("".join(lines[head : head + 1]).strip())
+    if is_followed:
+        new_lines.append("")
+    return _with_lines(module, head, new_lines)
+
+
+def _lines_of_head(module: ModuleTree) -> int:
+    """Count the lines that a module begins with: comments, its docstring, `__future__`."""
+    head = 0
+    for line in module.source.decode().split("\n"):
+        if not line.startswith("#"):
+            break
+        head += 1
+    for node in module.tree.body:
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        is_docstring = isinstance(node, ast.Expr)
+        if not (is_future or is_docstring):
+            break
+        head = node.end_lineno or head
+    return head
 
 
 def without_import(module: ModuleTree, name: str) -> str:
@@ -60,13 +84,12 @@ def without_import(module: ModuleTree, name: str) -> str:
         name: The name that the import binds.
     """
     for node in module.tree.body:
-        if not isinstance(node, _IMPORTS):
+        if not isinstance(node, IMPORTS):
             continue
         others = [alias for alias in node.names if (alias.asname or alias.name) != name]
         if not others:
-            lines = module.source.decode().split("\n")
-            del lines[node.lineno - 1 : node.end_lineno]
-            return "\n".join(lines)
+            start, end = span(module.source, node)
+            return rewritten(module.source, lambda _: [(start, end + 1, "")]).decode()
         if len(others) < len(node.names):
             return _with_names(module, node, [ast.unparse(alias) for alias in others])
     return module.source.decode()
@@ -113,14 +136,14 @@ def _imports_at_top(tree: ast.Module) -> list[_Import]:
     for node in tree.body:
         if isinstance(node, SCOPES):
             break
-        if isinstance(node, _IMPORTS):
+        if isinstance(node, IMPORTS):
             imports.append(node)
     return imports
 
 
-def _takes(node: _Import, new: ast.ImportFrom, module: ModuleTree) -> bool:
+def _takes(node: _Import, new: _Import, module: ModuleTree) -> bool:
     """Whether a name can be added to an import: it is from the same module, and plainly written."""
-    if not isinstance(node, ast.ImportFrom):
+    if not isinstance(node, ast.ImportFrom) or not isinstance(new, ast.ImportFrom):
         return False
     if module.absolute(node.module, node.level) != new.module:
         return False
@@ -152,60 +175,9 @@ def _with_names(module: ModuleTree, node: _Import, names: Sequence[str]) -> str:
     return rewritten(module.source, lambda _: [(start, end, text)]).decode()
 
 
-def _with_line(
-    module: ModuleTree, existing: Sequence[_Import], new: _Import, statement: str
-) -> str:
-    """Write an import on a line of its own, in the section that it belongs to."""
-    lines = module.source.decode().split("\n")
-    key = _key(new, module)
-    earlier = [node for node in existing if _key(node, module) <= key]
-    in_section = [
-        node for node in existing if _key(node, module).section == key.section
-    ]
-    if in_section and not set(in_section) & set(earlier):
-        index = in_section[0].lineno - 1
-        new_lines = [statement]
-    elif earlier:
-        last = earlier[-1]
-        if in_section:
-            last = [node for node in earlier if node in in_section][-1]
-        index = last.end_lineno or last.lineno
-        new_lines = [statement] if in_section else ["", statement]
-    elif existing:
-        index = existing[0].lineno - 1
-        new_lines = [statement, ""]
-    else:
-        index = _lines_of_head(module.tree, lines)
-        new_lines = ["", statement] if index else [statement]
-        if "".join(lines[index : index + 1]).strip():
-            new_lines += ["", ""]
-    return _with_lines(module, index, new_lines)
-
-
-def _lines_of_head(tree: ast.Module, lines: Sequence[str]) -> int:
-    """Count the lines that a module begins with: its docstring, or comments before any code."""
-    if ast.get_docstring(tree) is not None:
-        return tree.body[0].end_lineno or 0
-    for index, line in enumerate(lines):
-        if not line.startswith("#"):
-            return index
-    return 0
-
-
-def _key(node: _Import, module: ModuleTree) -> _SortKey:
-    """Say where an import is sorted in."""
-    name = _modules_of(node, module)[0]
-    return _SortKey(
-        _section(name, module), isinstance(node, ast.ImportFrom), name.lower()
-    )
-
-
-def _section(name: str, module: ModuleTree) -> int:
-    top = name.partition(".")[0]
-    if top == "__future__":
-        return 0
+def _section(node: _Import, module: ModuleTree) -> str:
+    """Name the package that an import is of; the modules of the standard library are one."""
+    top = _modules_of(node, module)[0].partition(".")[0]
     if top in sys.stdlib_module_names:
-        return 1
-    if top == module.name.partition(".")[0]:
-        return 3
-    return 2
+        return "the standard library"
+    return top
