@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from patchkit.authoring.adopt.definitions import (
     origin_of,
     private_name,
 )
+from patchkit.authoring.adopt.exported_places import Place
 from patchkit.authoring.adopt.field_text import annotation_of
 from patchkit.authoring.adopt.global_names import (
     has_lazy_annotations,
@@ -51,32 +53,29 @@ class BodyFaults:
     def refuse(
         self,
         change: Change,
+        place: Place,
         changes: Iterable[Change],
-        module: str,
-        *,
-        is_in_class: bool,
     ) -> None:
         """Refuse a change whose code would do something else in a module of upstream.
 
         Args:
             change: the change.
+            place: where it is made.
             changes: all changes of its row.
-            module: the name of the module.
-            is_in_class: whether the change puts a member into a class.
 
         Raises:
             ScaffoldError: the reason.
         """
         if "*" in self.definitions.binders:
             raise ScaffoldError("its body imports all names of another module")
-        for fault in self._faults(change, module, is_in_class=is_in_class):
+        for fault in self._faults(change, place):
             raise ScaffoldError(f"it {fault}")
         moved: set[str] = set()
         users = 0
         for other in changes:
             moved |= self._reached(other)
             users += bool(change.body_name) and other.body_name == change.body_name
-        if users > 1 and change.body_name in self.objects_of(change):
+        if users > 1 and change.body_name in self._objects_of(change):
             raise ScaffoldError(f"{change.body_name} would be made more than once")
         if not self._roots(change):
             return
@@ -84,6 +83,26 @@ class BodyFaults:
             raise ScaffoldError(
                 f"{statement!r} runs as the body is imported, which no diff does"
             )
+
+    def refuse_copies(
+        self, change: Change, place: Place, homes: dict[str, str]
+    ) -> None:
+        """Refuse objects that would be in two files, a copy in each.
+
+        Args:
+            change: the change that brings them.
+            place: where it is made.
+            homes: the files that such objects are in, by their names; those of the change are
+                added.
+
+        Raises:
+            ScaffoldError: the reason.
+        """
+        for name in sorted(self._objects_of(change)):
+            label = f"{self.definitions.tree.name}.{name}"
+            home = homes.setdefault(label, place.path)
+            if home != place.path:
+                raise ScaffoldError(f"{name} would be in both {home} and {place.path}")
 
     def refuse_imports(self, module: str) -> None:
         """Refuse a body that becomes a module, and imports what upstream does not have.
@@ -97,12 +116,17 @@ class BodyFaults:
         for fault in self._of_imports(self.definitions.tree.tree, module):
             raise ScaffoldError(f"it {fault}")
 
-    def objects_of(self, change: Change) -> set[str]:
-        """Return the names of what a change brings of which a copy would be another object.
+    def names_of(self, change: Change) -> set[str]:
+        """Return the names that a change writes into its module, and those that they use.
 
         Args:
             change: the change.
         """
+        words = re.findall(r"\w+", str(getattr(change, "new", "")))
+        return {*words, *reached(self.definitions.named, self._roots(change))}
+
+    def _objects_of(self, change: Change) -> set[str]:
+        """List the names of what a change brings of which a copy would be another object."""
         named = self.definitions.named
         return {name for name in self._reached(change) if _is_object(named[name])}
 
@@ -121,11 +145,10 @@ class BodyFaults:
         named = self.definitions.named
         return reached(named, self._roots(change)) & named.keys()
 
-    def _faults(
-        self, change: Change, module: str, *, is_in_class: bool
-    ) -> Iterator[str]:
+    def _faults(self, change: Change, place: Place) -> Iterator[str]:
         """Say why what a change takes from the body cannot be moved, each after “it”."""
         roots = self._roots(change)
+        module = place.module
         for again in sorted(self._bound_again):
             for root in roots:
                 if f"{root}.".startswith(f"{again}.") or again.startswith(f"{root}."):
@@ -139,7 +162,7 @@ class BodyFaults:
                 continue
             node = self.definitions.named[name]
             prefix = "" if name in roots else f"uses {name}, which "
-            if name in roots and (is_in_class or "." in name):
+            if name in roots and "." in f"{name}{place.qualname}":
                 yield from self._of_member(node, change.body_name)
             # The setter of a property reads that in its decorator.
             names = used_in(node, with_annotations=not is_lazy)

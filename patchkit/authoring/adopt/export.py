@@ -1,7 +1,6 @@
 """Writes what rows make of a release as a diff of its files."""
 
 import ast
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +13,8 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.adopt.calls_at_import import called_at_import
 from patchkit.authoring.adopt.definitions import Definitions, is_main_program
-from patchkit.authoring.adopt.exported_bodies import (
-    BodyNames,
-    Place,
-    Places,
-    place_of,
-)
+from patchkit.authoring.adopt.exported_bodies import BodyNames
+from patchkit.authoring.adopt.exported_places import Place, Places, place_of
 from patchkit.authoring.adopt.field_text import add_field
 from patchkit.authoring.adopt.global_names import readers_at_import, unbound_names
 from patchkit.authoring.adopt.module_text import ModuleText
@@ -118,11 +113,8 @@ class Export:
                     )
                 if not isinstance(change, Provide):
                     place = place_of(change, self.release)
-                    is_in_class = "." in place.qualname
-                    body.faults.refuse(
-                        change, changes, place.module, is_in_class=is_in_class
-                    )
-                    _refuse_copies(homes, place, body, change)
+                    body.faults.refuse(change, place, changes)
+                    body.faults.refuse_copies(change, place, homes)
                     places.append((place, change))
             except (ScaffoldError, TargetError) as error:
                 faults.append((change, str(error)))
@@ -219,10 +211,11 @@ class Export:
         places: Places,
     ) -> str:
         """Return the text of a module with one change made in it."""
-        written: set[str] = set()
-        for other, sibling in places:
-            if other.module == place.module and other.qualname == sibling.body_name:
-                written.add(other.qualname)
+        written = {
+            sibling.body_name
+            for other, sibling in places
+            if other.module == place.module and other.qualname == sibling.body_name
+        }
         module = ModuleText(place.path, text, frozenset(written), with_conditional=True)
         if "*" in module.read().binders and not isinstance(change, Edit):
             raise ScaffoldError(f"{place.path} imports all names of another module")
@@ -304,27 +297,6 @@ class Export:
             )
 
 
-def _refuse_copies(
-    homes: dict[str, str], place: Place, body: BodyNames, change: Change
-) -> None:
-    """Refuse objects that would be in two files, a copy in each.
-
-    Args:
-        homes: the files that such objects are in, by their names; those of a change are added.
-        place: where the change is made.
-        body: the body that has the objects.
-        change: the change.
-
-    Raises:
-        ScaffoldError: the reason.
-    """
-    for name in sorted(body.faults.objects_of(change)):
-        label = f"{body.definitions.tree.name}.{name}"
-        home = homes.setdefault(label, place.path)
-        if home != place.path:
-            raise ScaffoldError(f"{name} would be in both {home} and {place.path}")
-
-
 def _reason_at_import(change: Add | Edit | Replace, place: Place, text: str) -> str:
     """Say how the import of a module uses what a change is about; '' if it does not."""
     tree = ast.parse(text)
@@ -354,16 +326,9 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
         body: the body that they take definitions from.
     """
     changes = [change for place, change in places if place.path == path]
-    pattern = re.compile(rf"\b{re.escape(name)}\b")
-    readers: list[Change] = []
-    for change in changes:
-        code = str(getattr(change, "new", getattr(change, "type", "")))
-        node = body.definitions.named.get(change.body_name)
-        if node is not None:
-            code = body.definitions.text(node)
-        if pattern.search(code):
-            readers.append(change)
-    return readers or changes
+    return [
+        change for change in changes if name in body.faults.names_of(change)
+    ] or changes
 
 
 def _other_edits(

@@ -89,7 +89,7 @@ def without_import(module: ModuleTree, name: str) -> str:
         others = [alias for alias in node.names if (alias.asname or alias.name) != name]
         if not others:
             start, end = span(module.source, node)
-            return rewritten(module.source, lambda _: [(start, end + 1, "")]).decode()
+            return (module.source[:start] + module.source[end + 1 :]).decode()
         if len(others) < len(node.names):
             return _with_names(module, node, [ast.unparse(alias) for alias in others])
     return module.source.decode()
