@@ -18,7 +18,6 @@ from patchkit.authoring.adopt.exported_places import Place, Places, place_of
 from patchkit.authoring.adopt.field_text import add_field
 from patchkit.authoring.adopt.global_names import readers_at_import, unbound_names
 from patchkit.authoring.adopt.module_text import ModuleText
-from patchkit.authoring.adopt.table_items import write_item
 from patchkit.authoring.adopt.transplant import make
 from patchkit.authoring.adopt.unpacking import separated
 from patchkit.core.rows.declaration import (
@@ -162,11 +161,7 @@ class Export:
 
     def _replaced_by(self, places: Places) -> list[Place]:
         """List what changes replace."""
-        return [
-            place
-            for place, change in places
-            if isinstance(change, Replace) and place.item is None
-        ]
+        return [place for place, change in places if isinstance(change, Replace)]
 
     def _make(self, change: Change, body: BodyNames, places: Places) -> None:
         """Make one change.
@@ -225,19 +220,15 @@ class Export:
             raise ScaffoldError("an earlier patch has a class in its place, too")
         if isinstance(change, AddField):
             add_field(module, change, place.qualname, code)
-        elif isinstance(change, (Add, Replace)) and place.item:
-            write_item(module, change, place.qualname, place.item, code)
         else:
             make(module, change, place.qualname, code)
         return module.text
 
     def _remark(self, row: Row, change: Change) -> None:
         """Say which code reads a target as its module is imported: a patch is too late for that."""
-        if not isinstance(change, (Add, Edit, Replace)):
+        if not isinstance(change, (Edit, Replace)):
             return
         place = place_of(change, self.release)
-        if isinstance(change, Add) and place.item is None:
-            return
         reason = _reason_at_import(change, place, self._read(place.path))
         if reason:
             self.remarks.append(
@@ -297,7 +288,7 @@ class Export:
             )
 
 
-def _reason_at_import(change: Add | Edit | Replace, place: Place, text: str) -> str:
+def _reason_at_import(change: Edit | Replace, place: Place, text: str) -> str:
     """Say how the import of a module uses what a change is about; '' if it does not."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not is_main_program(node)]

@@ -55,9 +55,7 @@ class BodyNames:
             siblings: all changes that the row makes, by where they are made.
             replaced: what rows replace in the release, this one included.
         """
-        target_names: frozenset[str] = frozenset()
-        if place.item is None:
-            target_names = frozenset(self._names_for([place]))
+        target_names = frozenset(self._names_for([place]))
         others = [other for other in replaced if other != place]
         new_names = {**self._aliases(place.module), **self._new_names(place, siblings)}
         return BodyCode(

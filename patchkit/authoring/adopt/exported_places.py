@@ -15,19 +15,17 @@ class Place(NamedTuple):
     Args:
         path: the file.
         module: the name of its module.
-        qualname: the qualified name of what is changed or added there, or of the table that has it.
-        item: the item of a table; None for anything else.
+        qualname: the qualified name of what is changed or added there.
     """
 
     path: str
     module: str
     qualname: str
-    item: Item | None = None
 
     @property
     def is_top_level(self) -> bool:
         """Whether it is a name of the module, and in no class."""
-        return "." not in self.qualname and self.item is None
+        return "." not in self.qualname
 
 
 Places = Sequence[tuple[Place, Change]]
@@ -60,7 +58,7 @@ def place_of(change: Change, release: CheckedRelease) -> Place:
     last = target.steps[-1]
     path, module, owner = _defined(target.holder, release)
     if isinstance(last, Item):
-        return Place(path, module, owner, last)
+        raise ScaffoldError("it is an item of a table")
     if last == "fget":  # the property itself, in the text
         return Place(path, module, owner)
     qualname = f"{owner}.{last}" if owner else last

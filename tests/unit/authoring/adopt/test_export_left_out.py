@@ -421,3 +421,19 @@ def test_what_type_checkers_alone_import_in_the_module(
     code, diff, errors = export(capsys)
     assert (code, errors) == (0, "")
     assert "+    import json\n+    return json.dumps(a)\n" in diff
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "Replace('up.lib:TABLE[\"a\"]', by='f')",
+        "Add('up.lib:TABLE[\"b\"]', by='f')",
+    ],
+)
+def test_an_item_of_a_table(
+    change: str, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a table has is seldom in one place of the text."""
+    write_wheels(here, {"1.0": {"lib": "TABLE = {'a': 1}\n"}})
+    errors = left_out(world, capsys, "def f(): return 1\n", change)
+    assert "it is an item of a table" in errors
