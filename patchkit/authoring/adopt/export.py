@@ -19,7 +19,6 @@ from patchkit.authoring.adopt.field_text import add_field
 from patchkit.authoring.adopt.global_names import readers_at_import, unbound_names
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.transplant import make
-from patchkit.authoring.adopt.unpacking import separated
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -80,7 +79,7 @@ class Export:
         """Read what the names of a row's body mean."""
         content = file.read_bytes() if file else b""
         path = f"{row.body.replace('.', '/')}.py"
-        definitions = Definitions.of(path, separated(content))
+        definitions = Definitions.of(path, content)
         return BodyNames(definitions, content, self.release, row.pack)
 
     def _make_all(

@@ -39,8 +39,10 @@ class Config:
 PAIRS_BODY = """\
 from up.lib import THERE
 
-LOW, HIGH = 7, THERE + 1
-CHOSEN, OTHER = 7 if LOW else 8, (yes := 9)
+LOW = 7
+HIGH = THERE + 1
+CHOSEN = 7 if LOW else 8
+OTHER = (yes := 9)
 SWAPPED, BACK = BACK, 1
 
 
