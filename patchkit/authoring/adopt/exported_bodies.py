@@ -37,8 +37,6 @@ class BodyNames:
         """What the names stand for that the body imports and does not set itself."""
         meanings: dict[str, Target] = {}
         for name, statement in self.definitions.imports.items():
-            if name in self.definitions.named:
-                continue
             (node,) = ast.parse(statement).body
             for _, target, _ in imported(node, self.definitions.tree):
                 meanings[name] = target
@@ -57,10 +55,9 @@ class BodyNames:
         """
         target_names = frozenset(self._names_for([place]))
         others = [other for other in replaced if other != place]
-        new_names = {**self._aliases(place.module), **self._new_names(place, siblings)}
         return BodyCode(
             self.definitions,
-            new_names=new_names,
+            new_names=self._new_names(place, siblings),
             target_names=target_names,
             replaced_names=frozenset(self._names_for(others)) - target_names,
             derives=self._derives(change.body_name, place),
@@ -117,37 +114,20 @@ class BodyNames:
                 return True
         return False
 
-    def _aliases(self, module: str) -> dict[str, str]:
-        """Return the module's own names for what the body imports from it under another name."""
-        aliases: dict[str, str] = {}
-        for name, target in self.meanings.items():
-            is_from_module = target.module == module and bool(target.qualname)
-            if (
-                is_from_module
-                and name != target.qualname
-                and self._is_free(target.qualname)
-            ):
-                aliases[name] = target.qualname
-        return aliases
-
     def _new_names(self, place: Place, siblings: Places) -> dict[str, str]:
-        """Return what definitions of the body are called in the module that the row puts there."""
-        new_names: dict[str, str] = {}
+        """Return what things of the body are called in a module, which has them or gets them."""
+        names: list[tuple[str, str]] = []
+        for name, target in self.meanings.items():
+            if target.module == place.module:
+                names.append((name, target.qualname))
         for other, change in siblings:
             by = change.body_name
-            is_beside = other.module == place.module and other.is_top_level
             is_plain = by in self.definitions.named and "." not in by
-            if (
-                is_beside
-                and is_plain
-                and by != other.qualname
-                and self._is_free(other.qualname)
-            ):
-                new_names[by] = other.qualname
+            if is_plain and other.module == place.module and other.is_top_level:
+                names.append((by, other.qualname))
+        new_names: dict[str, str] = {}
+        for name, new_name in names:
+            is_free = new_name not in self.definitions.binders
+            if new_name and is_free:
+                new_names[name] = new_name
         return new_names
-
-    def _is_free(self, name: str) -> bool:
-        """Whether the body itself has nothing of a name."""
-        return (
-            name not in self.definitions.named and name not in self.definitions.imports
-        )

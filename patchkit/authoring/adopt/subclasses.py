@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted, is_private
-from patchkit.authoring.adopt.definitions import name_of
+from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
+from patchkit.authoring.adopt.definitions import name_of, private_name
 from patchkit.authoring.adopt.global_names import bound_names, names_at_import
 from patchkit.errors import ScaffoldError
 
@@ -122,9 +122,9 @@ class Subclass:
 
     def _faults_of_names(self) -> Iterator[str]:
         """Say which names mean one thing in the one class and another in the other."""
-        private = _private_names(self.node) & _private_names(self.upstream)
-        for name in sorted(private):
-            yield f"{name} is private to each of both classes"
+        private = private_name(self.node)
+        if private:
+            yield f"its class uses {private}, which is private to it"
         read: set[str] = set()
         for member in self.members:
             read |= self._read_by(member)
@@ -208,15 +208,4 @@ def _annotated(body: Collection[ast.stmt]) -> set[str]:
     for node in body:
         if isinstance(node, ast.AnnAssign):
             names.add(dotted(node.target))
-    return names
-
-
-def _private_names(cls: ast.ClassDef) -> set[str]:
-    """List the names in a class that Python stores as `_Class__name`."""
-    names: set[str] = set()
-    for node in ast.walk(cls):
-        for field in ("id", "attr", "name", "arg"):
-            name = getattr(node, field, None)
-            if isinstance(name, str) and is_private(name):
-                names.add(name)
     return names

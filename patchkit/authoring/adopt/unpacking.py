@@ -1,4 +1,4 @@
-"""Reads and separates assignments that set more than one name, such as `A, B = 1, 2`."""
+"""Reads assignments that set more than one name, such as `A, B = 1, 2`."""
 
 import ast
 

@@ -35,7 +35,7 @@ def returned_by(node: ast.AST) -> str:
     if not decorators <= _TRANSPARENT:
         return ""
     is_generator = any(
-        isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _own_parts(node)
+        isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own_parts(node)
     )
     if isinstance(node, ast.AsyncFunctionDef):
         return "an asynchronous generator" if is_generator else "a coroutine"
@@ -51,12 +51,16 @@ def returned_by(node: ast.AST) -> str:
     return "its result"
 
 
-def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is inside a function, but not inside functions and classes in it."""
+def own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is inside a function, but not inside functions and classes in it.
+
+    Args:
+        node: The function.
+    """
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*SCOPES, ast.Lambda)):
             yield child
-            yield from _own_parts(child)
+            yield from own_parts(child)
 
 
 def classes_of_super(node: ast.AST) -> set[str]:
