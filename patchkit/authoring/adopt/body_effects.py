@@ -2,7 +2,10 @@
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
 
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
@@ -10,6 +13,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     expressions,
 )
+from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     PARTS_OF_PROPERTY,
@@ -23,8 +27,6 @@ from patchkit.authoring.adopt.definitions import (
 from patchkit.authoring.adopt.global_names import inner_statements, reached
 from patchkit.authoring.adopt.members import ASSIGNMENTS
 
-_IDLE = (*IMPORTS, ast.Assert, ast.Pass)
-"""The statements that leave the objects of a body as they are."""
 _BLOCKS = (ast.If, ast.Try, ast.With)
 """The statements of which those inside count, and not they themselves."""
 _REGISTERS_NOTHING = frozenset(
@@ -33,43 +35,78 @@ _REGISTERS_NOTHING = frozenset(
 """Modules whose decorators change what they decorate alone."""
 
 
-def effects(definitions: Definitions, moved: Iterable[str]) -> Iterator[str]:
-    """Yield the statements of a body that do more than bind names, each as its first line.
+@dataclass(frozen=True)
+class BodyEffects:
+    """A body, some definitions of which are to stand in modules of upstream.
 
     Args:
-        definitions: the body.
-        moved: the names of what stands in upstream's module, with all that it uses.
+        definitions: what the body defines and imports.
+        moved: the qualified names of what moves, and the names that it uses.
     """
-    moved_names = set(moved)
-    for node in _statements(definitions.tree.tree.body, moved_names):
-        if _acts(node, definitions) or _touches(node, definitions, moved_names):
-            yield ast.unparse(node).partition("\n")[0]
 
+    definitions: Definitions
+    moved: Set[str]
 
-def _statements(body: Iterable[ast.stmt], moved: set[str]) -> Iterator[ast.stmt]:
-    """List statements and those in their blocks and classes, but not those that move."""
-    for node in body:
-        if name_of(node) in moved:
-            continue
-        if isinstance(node, ast.If) and (is_for_types(node) or is_main_program(node)):
-            continue
-        yield node
-        if isinstance(node, (*_BLOCKS, ast.ClassDef)):
-            yield from _statements(inner_statements(node), moved)
+    def statements(self) -> Iterator[str]:
+        """Yield the statements that do more than bind names and do not move, by first lines."""
+        for node in self._staying(self.definitions.tree.tree.body, ""):
+            if self._acts(node) or self._touches(node):
+                yield ast.unparse(node).partition("\n")[0]
 
+    def _staying(self, body: Iterable[ast.stmt], prefix: str) -> Iterator[ast.stmt]:
+        """List the statements that do not move, and those in their blocks and classes."""
+        for node in body:
+            name = f"{prefix}{name_of(node)}"
+            if name in self.moved or is_main_program(node) or is_for_types(node):
+                continue
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from self._staying(node.body, f"{name}.")
+            elif isinstance(node, _BLOCKS):
+                yield from self._staying(inner_statements(node), prefix)
 
-def _acts(node: ast.stmt, definitions: Definitions) -> bool:
-    """Whether a statement is there for what it does, not for the name that it binds."""
-    if isinstance(node, (*_IDLE, *_BLOCKS)):
+    def _acts(self, node: ast.stmt) -> bool:
+        """Whether a statement is there for what it does, not for the names that it binds."""
+        if isinstance(node, IMPORTS):
+            # What nothing reads is imported for what its import does.
+            return not (_is_standard(node) or any(map(self._is_read, stored(node))))
+        if isinstance(node, ast.Expr):
+            return not isinstance(node.value, ast.Constant)
+        if isinstance(node, SCOPES):
+            return not all(map(self._registers_nothing, node.decorator_list))
+        if isinstance(node, ASSIGNMENTS):
+            return _sets_part(node)
+        return not isinstance(node, (ast.Assert, ast.Pass, *_BLOCKS))
+
+    def _is_read(self, name: str) -> bool:
+        """Whether code of the body has an imported name, or a text in it."""
+        words = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
+        return name in self.moved or len(words) > 1
+
+    def _registers_nothing(self, decorator: ast.expr) -> bool:
+        """Whether a decorator is known to change nothing but what it decorates."""
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = dotted(function)
+        if name.rpartition(".")[2] in PARTS_OF_PROPERTY:
+            return True
+        top = name.partition(".")[0]
+        if top in self.definitions.imports:
+            return origin_of(self.definitions.imports[top]) in _REGISTERS_NOTHING
+        return top not in self.definitions.binders and hasattr(builtins, top)
+
+    def _touches(self, node: ast.stmt) -> bool:
+        """Whether a statement calls something with what moves, or derives from it."""
+        moved = self.moved & self.definitions.named.keys()
+        for part in _running_parts(node):
+            if not moved.isdisjoint(reached(self.definitions.named, names_in(part))):
+                return True
         return False
-    if isinstance(node, ast.Expr):
-        return not isinstance(node.value, ast.Constant)
-    if isinstance(node, SCOPES):
-        return not all(
-            _registers_nothing(decorator, definitions)
-            for decorator in node.decorator_list
-        )
-    return not isinstance(node, ASSIGNMENTS) or _sets_part(node)
+
+
+def _is_standard(node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is of the standard library."""
+    module = getattr(node, "module", None) or node.names[0].name
+    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _sets_part(node: ast.stmt) -> bool:
@@ -77,26 +114,6 @@ def _sets_part(node: ast.stmt) -> bool:
     for part in ast.walk(node):
         is_set = isinstance(getattr(part, "ctx", None), ast.Store)
         if is_set and isinstance(part, (ast.Attribute, ast.Subscript)):
-            return True
-    return False
-
-
-def _registers_nothing(decorator: ast.expr, definitions: Definitions) -> bool:
-    """Whether a decorator is a builtin, of the standard library, or a part of a property."""
-    function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    name = dotted(function)
-    if name.rpartition(".")[2] in PARTS_OF_PROPERTY:
-        return True
-    top = name.partition(".")[0]
-    if top in definitions.imports:
-        return origin_of(definitions.imports[top]) in _REGISTERS_NOTHING
-    return top not in definitions.binders and hasattr(builtins, top)
-
-
-def _touches(node: ast.stmt, definitions: Definitions, moved: set[str]) -> bool:
-    """Whether a statement calls something with what moves, or derives from it."""
-    for part in _running_parts(node):
-        if not moved.isdisjoint(reached(definitions.named, names_in(part))):
             return True
     return False
 

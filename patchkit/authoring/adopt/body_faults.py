@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
-from patchkit.authoring.adopt.body_effects import effects
+from patchkit.authoring.adopt.body_effects import BodyEffects
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     PARTS_OF_PROPERTY,
@@ -25,6 +25,7 @@ from patchkit.authoring.adopt.global_names import (
     names_at_import,
     reached,
     used_in,
+    used_names,
 )
 from patchkit.core.rows.declaration import AddField, Change
 from patchkit.errors import ScaffoldError
@@ -66,20 +67,21 @@ class BodyFaults:
         Raises:
             ScaffoldError: the reason.
         """
+        if not self._roots(change):
+            return
         if "*" in self.definitions.binders:
             raise ScaffoldError("its body imports all names of another module")
         for fault in self._faults(change, place):
             raise ScaffoldError(f"it {fault}")
         moved: set[str] = set()
-        users = 0
+        users: list[str] = []
         for other in changes:
-            moved |= self._reached(other)
-            users += bool(change.body_name) and other.body_name == change.body_name
-        if users > 1 and change.body_name in self._objects_of(change):
-            raise ScaffoldError(f"{change.body_name} would be made more than once")
-        if not self._roots(change):
-            return
-        for statement in effects(self.definitions, moved):
+            moved |= reached(self.definitions.named, self._roots(other))
+            users.append(other.body_name)
+        by = change.body_name
+        if by in self._objects_of(change) and users.count(by) > 1:
+            raise ScaffoldError(f"{by} would be made more than once")
+        for statement in BodyEffects(self.definitions, moved).statements():
             raise ScaffoldError(
                 f"{statement!r} runs as the body is imported, which no diff does"
             )
@@ -104,8 +106,8 @@ class BodyFaults:
             if home != place.path:
                 raise ScaffoldError(f"{name} would be in both {home} and {place.path}")
 
-    def refuse_imports(self, module: str) -> None:
-        """Refuse a body that becomes a module, and imports what upstream does not have.
+    def refuse_module(self, module: str) -> None:
+        """Refuse a body that would do something else as a module of upstream.
 
         Args:
             module: the name of the module.
@@ -113,7 +115,11 @@ class BodyFaults:
         Raises:
             ScaffoldError: the reason.
         """
-        for fault in self._of_imports(self.definitions.tree.tree, module):
+        tree = self.definitions.tree.tree
+        unbound = used_names(ast.unparse(tree)) - self.definitions.binders.keys()
+        words = filter(_is_of_module, sorted(unbound))
+        faults = [f"uses {word}, which is of its module" for word in words]
+        for fault in [*faults, *self._of_imports(tree, module)]:
             raise ScaffoldError(f"it {fault}")
 
     def names_of(self, change: Change) -> set[str]:
@@ -184,7 +190,7 @@ class BodyFaults:
                 yield from self._of_import(name, statement, module)
             elif is_plain:
                 continue
-            elif name in _OF_MODULE or name.startswith("__"):
+            elif _is_of_module(name):
                 yield f"uses {name}, which is of its module"
             elif not hasattr(builtins, name):
                 yield f"reads {name}, which the body does not bind"
@@ -258,6 +264,11 @@ class BodyFaults:
             for bound, statement in imports_of(node, self.definitions.tree):
                 if bound == name:
                     yield statement
+
+
+def _is_of_module(name: str) -> bool:
+    """Whether a name that a module does not bind means another thing in each module."""
+    return name in _OF_MODULE or name.startswith("__")
 
 
 def _is_object(node: ast.stmt) -> bool:

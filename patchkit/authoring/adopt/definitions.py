@@ -305,13 +305,14 @@ def _is_none(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
 
 
-def is_for_types(node: ast.If) -> bool:
-    """Whether a condition holds for type checkers alone.
+def is_for_types(node: ast.stmt) -> bool:
+    """Whether a statement is a condition that holds for type checkers alone.
 
     Args:
         node: the statement.
     """
-    return dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+    test = getattr(node, "test", None)
+    return dotted(test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
 def is_main_program(node: ast.stmt) -> bool:

@@ -180,16 +180,8 @@ class Export:
         place = place_of(change, self.release)
         old_text = self._text(place.path)
         text = self._with_change(change, place, old_text, body, places)
-        released_text = self._read(place.path)
         if text == old_text:
-            # It may be that an earlier row has made the same change.
-            if old_text != released_text:
-                text = self._with_change(change, place, released_text, body, places)
-            if text == released_text:
-                raise ScaffoldError(
-                    "the release has it already, the diff of it is empty"
-                )
-            return
+            raise ScaffoldError("the release has it already, or an earlier patch")
         try:
             compile(text, place.path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
@@ -242,7 +234,7 @@ class Export:
         path = f"{change.module.replace('.', '/')}.py"
         if self.release.source.has(path):
             raise ScaffoldError(f"the release has a file {path} already")
-        body.faults.refuse_imports(change.module)
+        body.faults.refuse_module(change.module)
         self.texts[path] = body.source.decode()
 
     def _text(self, path: str) -> str:

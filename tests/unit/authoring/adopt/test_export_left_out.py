@@ -130,6 +130,8 @@ def test_a_member_that_its_class_binds_more_than_once(
         "def other(a=fill()): pass",
         "import warnings\nwarnings.filterwarnings('ignore')",
         "lib.SETTING = 1",
+        "import up.other as other_module",
+        "from up.other import deep as other_deep",
     ],
 )
 def test_what_a_body_does_as_it_is_imported(
@@ -171,6 +173,7 @@ def f(a=1):
         "import logging\nlogger = logging.getLogger('up')",
         "if TYPE_CHECKING:\n    from up.other import deep",
         "try:\n    import json\nexcept ImportError:\n    json = None",
+        "import up\ndef other(a: 'up.other'): pass",
         "if __name__ == '__main__':\n    print(X)",
         "import functools\n@functools.cache\ndef other(): return 1",
         "class Other:\n    def m(self): return X",
@@ -437,3 +440,13 @@ def test_an_item_of_a_table(
     write_wheels(here, {"1.0": {"lib": "TABLE = {'a': 1}\n"}})
     errors = left_out(world, capsys, "def f(): return 1\n", change)
     assert "it is an item of a table" in errors
+
+
+@pytest.mark.parametrize("code", ["__name__", "__file__", "globals()"])
+def test_a_new_module_that_asks_for_itself(
+    code: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A body has another name and another file than the module that it becomes."""
+    body = f"VALUE = {code}\n__all__ = ['VALUE']\n"
+    errors = left_out(world, capsys, body, "Provide('up.new')")
+    assert "which is of its module" in errors
