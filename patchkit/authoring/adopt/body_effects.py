@@ -105,7 +105,11 @@ class BodyEffects:
 
 def _is_standard(node: ast.Import | ast.ImportFrom) -> bool:
     """Whether an import is of the standard library."""
-    module = getattr(node, "module", None) or node.names[0].name
+    module = node.names[0].name
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        if node.level:
+            return False
     return module.partition(".")[0] in sys.stdlib_module_names
 
 

@@ -15,8 +15,7 @@ from patchkit.authoring.adopt.global_names import (
     reached,
 )
 from patchkit.authoring.adopt.import_lines import (
-    imported_packages,
-    imports_from,
+    imported_modules,
     with_import,
 )
 from patchkit.authoring.adopt.indents import margin_of
@@ -156,9 +155,11 @@ def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) 
     """Whether a module can make an import at its top without loading what may need the module."""
     origin = origin_of(statement)
     top = origin.partition(".")[0]
+    modules = imported_modules(code.tree)
     if top == code.tree.name.partition(".")[0]:
-        return not is_submodule and imports_from(code.tree, origin)
-    return top in sys.stdlib_module_names or top in imported_packages(code.tree)
+        return origin in modules and not is_submodule
+    packages = {module.partition(".")[0] for module in modules}
+    return top in sys.stdlib_module_names or top in packages
 
 
 def _is_in_header(name: str, function: Def) -> bool:

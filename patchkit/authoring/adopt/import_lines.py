@@ -95,32 +95,16 @@ def without_import(module: ModuleTree, name: str) -> str:
     return module.source.decode()
 
 
-def imports_from(module: ModuleTree, name: str) -> bool:
-    """Whether a module imports from another one by a statement at its top.
-
-    Args:
-        module: The module.
-        name: The name of the other one.
-    """
-    for node in _imports_at_top(module.tree):
-        if isinstance(node, ast.ImportFrom) and name == module.absolute(
-            node.module, node.level
-        ):
-            return True
-    return False
-
-
-def imported_packages(module: ModuleTree) -> set[str]:
-    """Return the top-level packages that a module imports by statements at its top.
+def imported_modules(module: ModuleTree) -> set[str]:
+    """Return the modules that a module imports, or imports from, by statements at its top.
 
     Args:
         module: The module.
     """
-    packages: set[str] = set()
+    modules: set[str] = set()
     for node in _imports_at_top(module.tree):
-        for name in _modules_of(node, module):
-            packages.add(name.partition(".")[0])
-    return packages
+        modules.update(_modules_of(node, module))
+    return modules
 
 
 def _modules_of(node: _Import, module: ModuleTree) -> list[str]:

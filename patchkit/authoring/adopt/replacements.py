@@ -121,10 +121,7 @@ def _replace_definition(
     if isinstance(new, DEFS) and member.keeps_kind:
         if isinstance(old, DEFS):
             kept = kept_decorators(old, new, unrelated=member.unrelated)
-            if kept and kept == old.decorator_list:
-                first = old.lineno
-            else:
-                text = "".join(_decorator_lines(code, old, kept)) + text
+            text = "".join(_decorator_lines(code, old, kept)) + text
         elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
             raise ScaffoldError("upstream makes it by a call, which decides what it is")
     value = getattr(new, "value", None)

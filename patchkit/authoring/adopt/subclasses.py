@@ -39,18 +39,12 @@ class Subclass:
     @cached_property
     def overridden(self) -> set[str]:
         """The names that its body binds."""
-        names: set[str] = set()
-        for member in self.members:
-            names |= bound_names(member)
-        return names
+        return set().union(*map(bound_names, self.members))
 
     @cached_property
     def own_names(self) -> set[str]:
         """The names that the body of upstream's class binds."""
-        names: set[str] = set()
-        for member in self.upstream.body:
-            names |= bound_names(member)
-        return names
+        return set().union(*map(bound_names, self.upstream.body))
 
     def refuse_unmergeable(self) -> None:
         """Refuse a class whose members would do something else in upstream's class.
@@ -125,9 +119,7 @@ class Subclass:
         private = private_name(self.node)
         if private:
             yield f"its class uses {private}, which is private to it"
-        read: set[str] = set()
-        for member in self.members:
-            read |= self._read_by(member)
+        read = set().union(*map(self._read_by, self.members))
         for name in sorted(read & (self.own_names - self.overridden)):
             yield f"{name} is a name of its module, and a member of upstream's class"
         for name in sorted(read & set(self.originals)):

@@ -11,7 +11,6 @@ from patchkit.authoring.adopt.bringing import bring, bring_import
 from patchkit.authoring.adopt.decorators import makes_descriptor
 from patchkit.authoring.adopt.definitions import IMPORTS, PARTS_OF_PROPERTY, name_of
 from patchkit.authoring.adopt.global_names import (
-    bound_names,
     has_lazy_annotations,
     names_at_import,
     used_names,
@@ -112,16 +111,15 @@ def _transplant(
 
 def _refuse_names_of_class(module: ModuleText, member: Member, new: ast.stmt) -> None:
     """Refuse what reads a name of its module that stands for another thing in the class."""
-    owner = module.read().named.get(member.owner)
-    names: set[str] = set()
-    for node in getattr(owner, "body", ()):
-        names |= bound_names(node)
+    names = names_at_import(new)
     if member.qualname.endswith(tuple(PARTS_OF_PROPERTY.values())):
         names.discard(member.name)
-    for name in sorted(names & names_at_import(new)):
-        raise ScaffoldError(
-            f"it uses the {name} of its module, and its class has another"
-        )
+    binders = module.read().binders
+    for name in sorted(names):
+        if f"{member.owner}.{name}" in binders:
+            raise ScaffoldError(
+                f"it uses the {name} of its module, and its class has another"
+            )
 
 
 def _bind_import(module: ModuleText, name: str, body: BodyCode) -> None:
