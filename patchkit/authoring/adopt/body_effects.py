@@ -13,11 +13,11 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     expressions,
 )
-from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     PARTS_OF_PROPERTY,
     Definitions,
+    imports_of,
     is_for_types,
     is_main_program,
     name_of,
@@ -69,7 +69,8 @@ class BodyEffects:
         """Whether a statement is there for what it does, not for the names that it binds."""
         if isinstance(node, IMPORTS):
             # What nothing reads is imported for what its import does.
-            return not (_is_standard(node) or any(map(self._is_read, stored(node))))
+            imports = dict(imports_of(node, self.definitions.tree))
+            return not any(map(self._is_read, imports, imports.values()))
         if isinstance(node, ast.Expr):
             return not isinstance(node.value, ast.Constant)
         if isinstance(node, SCOPES):
@@ -78,8 +79,10 @@ class BodyEffects:
             return _sets_part(node)
         return not isinstance(node, (ast.Assert, ast.Pass, *_BLOCKS))
 
-    def _is_read(self, name: str) -> bool:
-        """Whether code of the body has an imported name, or a text in it."""
+    def _is_read(self, name: str, statement: str) -> bool:
+        """Whether code or a text of the body has an imported name; of the standard library, any."""
+        if origin_of(statement).partition(".")[0] in sys.stdlib_module_names:
+            return True
         words = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
         return name in self.moved or len(words) > 1
 
@@ -101,16 +104,6 @@ class BodyEffects:
             if not moved.isdisjoint(reached(self.definitions.named, names_in(part))):
                 return True
         return False
-
-
-def _is_standard(node: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import is of the standard library."""
-    module = node.names[0].name
-    if isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        if node.level:
-            return False
-    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _sets_part(node: ast.stmt) -> bool:

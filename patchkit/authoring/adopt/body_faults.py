@@ -250,20 +250,9 @@ class BodyFaults:
             if isinstance(node, ast.Global):
                 names.update(node.names)
         for name, nodes in self.definitions.binders.items():
-            bindings = set(self._bindings(name, nodes))
-            if len(bindings - {f"import {name}"}) > 1:  # it is part of `import a.b`
+            if len(nodes) > 1:
                 names.add(name)
         return names
-
-    def _bindings(self, name: str, nodes: Iterable[ast.stmt]) -> Iterator[object]:
-        """List what binds a name: the imports of it, and other statements."""
-        for node in nodes:
-            if not isinstance(node, IMPORTS):
-                yield node
-                continue
-            for bound, statement in imports_of(node, self.definitions.tree):
-                if bound == name:
-                    yield statement
 
 
 def _is_of_module(name: str) -> bool:

@@ -84,12 +84,17 @@ def _has_import(module: Definitions, name: str, statement: str) -> bool:
     """Whether a name of a module is always what an import binds; `import a.b` binds `a`, too."""
     if statement == f"from {module.tree.name} import {name}":
         return True
-    own = module.imports.get(name, "")
-    is_part = statement == f"import {name}" and own.startswith(f"{statement}.")
-    is_imported_only = all(
-        isinstance(node, IMPORTS) for node in module.binders.get(name, ())
-    )
-    return is_imported_only and (own == statement or is_part)
+    own = _import_of(name, module)
+    is_part = statement == f"import {name}" and _is_package(name, own)
+    return own == statement or is_part
+
+
+def _import_of(name: str, module: Definitions) -> str:
+    """Return the import of a name that a module binds by imports alone; '' if it does not."""
+    for node in module.binders.get(name, ()):
+        if not isinstance(node, IMPORTS):
+            return ""
+    return module.imports.get(name, "")
 
 
 def _refuse_missing(module: ModuleText, name: str) -> None:
@@ -139,9 +144,9 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
     statement = body.definitions.imports[name]
     if hasattr(builtins, name):
         raise ScaffoldError(f"it imports another {name} than the builtin")
-    is_module = statement.startswith(f"import {name}")
-    own = code.imports.get(name, "")
-    if name in code.binders and not (is_module and own.startswith(f"import {name}")):
+    own = _import_of(name, code)
+    is_package = _is_package(name, statement) and _is_package(name, own)
+    if name in code.binders and not is_package:
         raise ScaffoldError(f"it uses another {name} than the module has")
     if not _is_loaded_before(statement, code, is_submodule=name in body.submodules):
         raise ScaffoldError(
@@ -149,6 +154,11 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
             f"{code.tree.name} in a circle"
         )
     module.text = with_import(code.tree, statement)
+
+
+def _is_package(name: str, statement: str) -> bool:
+    """Whether an import binds a top-level package under its own name."""
+    return f"{statement}.".startswith(f"import {name}.") and " as " not in statement
 
 
 def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:

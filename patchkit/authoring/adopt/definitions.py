@@ -75,11 +75,7 @@ class Definitions:
             defined = name_of(node)
             name = f"{prefix}{defined}"
             if isinstance(node, IMPORTS) and not prefix:
-                for bound, statement in imports_of(node, self.tree):
-                    known = self.imports.get(bound, "")
-                    is_part = known.startswith(f"{statement}.")  # of `import a.b`
-                    if not is_part:
-                        self.imports[bound] = statement
+                self.imports.update(imports_of(node, self.tree))
             elif not defined or name in self.named:
                 self.unnamed.append(node)
             else:

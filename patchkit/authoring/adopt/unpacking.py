@@ -58,12 +58,6 @@ def element_text(content: bytes, node: ast.expr) -> str:
 
 def _is_same_code(text: str, expected: str) -> bool:
     """Whether two expressions are parsed as the same; a text that is no Python is like none."""
-    assignment = f"_ = {text}"
-    tree, fault = parse(assignment.encode())
-    expected_assignment = f"_ = {expected}"
-    expected_tree, expected_fault = parse(expected_assignment.encode())
-    if fault or expected_fault:
-        return False
-    structure = ast.dump(tree)
-    expected_structure = ast.dump(expected_tree)
-    return structure == expected_structure
+    tree, fault = parse(f"_ = {text}".encode())
+    expected_tree, _ = parse(f"_ = {expected}".encode())
+    return not fault and ast.dump(tree) == ast.dump(expected_tree)

@@ -450,3 +450,15 @@ def test_a_new_module_that_asks_for_itself(
     body = f"VALUE = {code}\n__all__ = ['VALUE']\n"
     errors = left_out(world, capsys, body, "Provide('up.new')")
     assert "which is of its module" in errors
+
+
+@pytest.mark.parametrize("statement", ["import osx as os", "import os.path as os"])
+def test_another_import_of_a_name_that_begins_alike(
+    statement: str, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It does not take the place of the module's own."""
+    head = "import os, osx\n"
+    write_wheels(here, {"1.0": {"lib": f"{head}{UPSTREAM}"}})
+    body = f"{statement}\ndef f(a=os): return a\n"
+    errors = left_out(world, capsys, body, REPLACE_F)
+    assert "it uses another os than the module has" in errors
