@@ -79,8 +79,7 @@ class Export:
         """Read what the names of a row's body mean."""
         content = file.read_bytes() if file else b""
         path = f"{row.body.replace('.', '/')}.py"
-        definitions = Definitions.of(path, content)
-        return BodyNames(definitions, content, self.release, row.pack)
+        return BodyNames(Definitions.of(path, content), self.release, row.pack)
 
     def _make_all(
         self,
@@ -235,7 +234,7 @@ class Export:
         if self.release.source.has(path):
             raise ScaffoldError(f"the release has a file {path} already")
         body.faults.refuse_module(change.module)
-        self.texts[path] = body.source.decode()
+        self.texts[path] = body.definitions.tree.source.decode()
 
     def _text(self, path: str) -> str:
         """Return the text of a file as it is by now."""

@@ -22,13 +22,11 @@ class BodyNames:
 
     Args:
         definitions: what the body defines and imports.
-        source: what the body's file has in it.
         release: the release.
         pack: the name of the pack that the body is of.
     """
 
     definitions: Definitions
-    source: bytes
     release: CheckedRelease
     pack: str
 

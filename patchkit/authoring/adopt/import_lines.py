@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
 from patchkit.authoring.adopt.definitions import IMPORTS
-from patchkit.authoring.scaffold.rows import WIDTH, exploded, name_key
+from patchkit.authoring.scaffold.rows import WIDTH, exploded
 from patchkit.authoring.scaffold.source_edits import rewritten, span
 
 _Import = ast.Import | ast.ImportFrom
@@ -31,7 +31,7 @@ def with_import(module: ModuleTree, statement: str) -> str:
         if _modules_of(node, module) == ["__future__"]:
             continue
         if _takes(node, new, module):
-            return _with_name(module, node, new.names[0])
+            return _with_names(module, node, [*node.names, *new.names])
         if _section(node, module) == section:
             neighbours.append(node)
     if neighbours:
@@ -91,7 +91,7 @@ def without_import(module: ModuleTree, name: str) -> str:
             start, end = span(module.source, node)
             return (module.source[:start] + module.source[end + 1 :]).decode()
         if len(others) < len(node.names):
-            return _with_names(module, node, [ast.unparse(alias) for alias in others])
+            return _with_names(module, node, others)
     return module.source.decode()
 
 
@@ -136,18 +136,9 @@ def _takes(node: _Import, new: _Import, module: ModuleTree) -> bool:
     return not is_commented and all(alias.name != "*" for alias in node.names)
 
 
-def _with_name(module: ModuleTree, node: _Import, alias: ast.alias) -> str:
-    """Add a name to `from … import …`, in the order of the names if they have one."""
-    names = [ast.unparse(name) for name in node.names]
-    was_sorted = names == sorted(names, key=name_key)
-    names.append(ast.unparse(alias))
-    if was_sorted:
-        names.sort(key=name_key)
-    return _with_names(module, node, names)
-
-
-def _with_names(module: ModuleTree, node: _Import, names: Sequence[str]) -> str:
+def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias]) -> str:
     """Return the text of a module with other names in an import, on one line if that had one."""
+    names = [ast.unparse(alias) for alias in aliases]
     head = "import "
     if isinstance(node, ast.ImportFrom):
         head = f"from {'.' * node.level}{node.module or ''} import "

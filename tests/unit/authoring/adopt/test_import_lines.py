@@ -41,7 +41,7 @@ def f(): ...
     ("statement", "lines"),
     [
         ("import json", "from typing import Any, cast\nimport json\n\nimport numpy"),
-        ("from typing import IO", "from typing import IO, Any, cast\n"),
+        ("from typing import IO", "from typing import Any, cast, IO\n"),
         ("import numpy.linalg", "numpy as np\nimport numpy.linalg\n\nfrom up"),
         ("from up.other import wide", "import (\n    deep,\n    wide,\n)\n"),
         ("from up.more import a", "    deep,\n)\nfrom up.more import a\n\n\ndef"),
@@ -84,12 +84,3 @@ def test_a_name_is_taken_out_of_an_import_with_others() -> None:
     assert "from e import (\n    g,\n)\n" in without_import(tree, "f")
     assert "import h\n" in without_import(tree, "i")
     assert without_import(tree, "c") == source
-
-
-def test_names_that_are_not_sorted_stay_in_their_order() -> None:
-    """A name is added at the end then."""
-    text = "from up.other import b, a\n"
-    assert (
-        with_one_more(text, "from up.other import c")
-        == "from up.other import b, a, c\n"
-    )
