@@ -107,7 +107,7 @@ class BodyFaults:
                 raise ScaffoldError(f"{name} would be in both {home} and {place.path}")
 
     def refuse_module(self, module: str) -> None:
-        """Refuse a body that would do something else as a module of upstream.
+        """Refuse a body that becomes a module, and imports what upstream does not have.
 
         Args:
             module: the name of the module.
@@ -115,12 +115,14 @@ class BodyFaults:
         Raises:
             ScaffoldError: the reason.
         """
-        tree = self.definitions.tree.tree
-        unbound = used_names(ast.unparse(tree)) - self.definitions.binders.keys()
-        words = filter(_is_of_module, sorted(unbound))
-        faults = [f"uses {word}, which is of its module" for word in words]
-        for fault in [*faults, *self._of_imports(tree, module)]:
+        for fault in self._of_imports(self.definitions.tree.tree, module):
             raise ScaffoldError(f"it {fault}")
+
+    @property
+    def own_words(self) -> list[str]:
+        """The words of the body that mean another thing in each module, such as `__name__`."""
+        names = used_names(ast.unparse(self.definitions.tree.tree))
+        return sorted(filter(_is_of_module, names - self.definitions.binders.keys()))
 
     def names_of(self, change: Change) -> set[str]:
         """Return the names that a change writes into its module, and those that they use.

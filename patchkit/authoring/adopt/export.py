@@ -73,7 +73,7 @@ class Export:
             # The others are written anew: they may use what those would have brought.
             writable = [change for change in writable if change not in failed]
         for change in writable:
-            self._remark(row, change)
+            self._remark(row, change, body)
 
     def _body(self, row: Row, file: Path | None) -> BodyNames:
         """Read what the names of a row's body mean."""
@@ -145,7 +145,8 @@ class Export:
         """Yield the changes whose code reads what nothing binds, with the reasons."""
         for path in dict.fromkeys(place.path for place, _ in places):
             old_text = before.get(path, self._read(path))
-            for name in sorted(_unbound(old_text, self._text(path))):
+            unbound = unbound_names(self._text(path)) - unbound_names(old_text)
+            for name in sorted(unbound):
                 reason = f"it reads {name}, which {path} does not bind by then"
                 for change in _readers(name, path, places, body):
                     yield change, reason
@@ -214,8 +215,18 @@ class Export:
             make(module, change, place.qualname, code)
         return module.text
 
-    def _remark(self, row: Row, change: Change) -> None:
-        """Say which code reads a target as its module is imported: a patch is too late for that."""
+    def _remark(self, row: Row, change: Change, body: BodyNames) -> None:
+        """Say what the diff changes and a patch does not.
+
+        Code that reads a target as its module is imported is earlier than a patch. A new module has
+        another name than the body.
+        """
+        if isinstance(change, Provide):
+            for word in body.faults.own_words:
+                self.remarks.append(
+                    f"{row.name}: {change.place} is in the diff, where {word} is that of the "
+                    "module, and not that of the body"
+                )
         if not isinstance(change, (Edit, Replace)):
             return
         place = place_of(change, self.release)
@@ -288,13 +299,6 @@ def _reason_at_import(change: Edit | Replace, place: Place, text: str) -> str:
     if not isinstance(change, Edit) and lines:
         return f"line {lines[0]} reads it"
     return ""
-
-
-def _unbound(old: str, new: str) -> set[str]:
-    """List the names that a module reads and does not bind, and did not read so before."""
-    if old == new:
-        return set()
-    return unbound_names(new) - unbound_names(old)
 
 
 def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Change]:

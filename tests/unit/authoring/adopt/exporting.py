@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 from analysis.check.released import no_own_packs, write_wheels
+from support.packages import row
 from support.programs import program
 
 from patchkit.authoring.adopt.definitions import Definitions
@@ -45,6 +47,23 @@ def f(a):
 LIMIT = 1
 """
 BODY = program(__file__, "exported_body")
+SMALL = """\
+from up.other import deep
+
+
+def f(a=1):
+    return deep(a)
+
+
+class Worker:
+    def run(self):
+        return 1
+
+
+def g():
+    return 1
+"""
+REPLACE_F = "Replace('up.lib:f', by='f')"
 
 
 @pytest.fixture
@@ -82,3 +101,20 @@ def applied(folder: Path, diff: str) -> Definitions:
     for more in (["--check"], []):
         subprocess.run([*git, *more, "-"], input=diff.encode(), check=True, timeout=30)
     return Definitions.of("up/lib.py", (tree / "up/lib.py").read_bytes())
+
+
+def left_out(
+    world: World, capsys: pytest.CaptureFixture[str], body: str, *changes: str
+) -> str:
+    """Export one row, of which nothing must be in the diff, and return what is said."""
+    world.pack(row("one", "patch_lib", *changes), patch_lib=dedent(body))
+    code, diff, errors = export(capsys)
+    assert (code, diff) == (1, ""), errors
+    return errors
+
+
+@pytest.fixture
+def released(here: Path) -> None:
+    """A release that has `f`, `g` and `Worker`."""
+    other = "VALUE = 1\n\n\ndef deep(n):\n    return n\n"
+    write_wheels(here, {"1.0": {"lib": SMALL, "other": other}})
