@@ -56,7 +56,7 @@ def _default(value: object) -> str:
 
 
 def annotation_of(change: AddField) -> str:
-    """Write the type of a field.
+    """Return the text of the type of a field.
 
     Args:
         change: what adds the field.

@@ -265,7 +265,7 @@ class _Reader:
 
 
 def inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    """List the statements in the blocks of a statement, which are in no further block.
+    """Return the statements in the blocks of a statement, which are in no further block.
 
     Args:
         node: The statement.

@@ -51,11 +51,11 @@ def _with_section(module: ModuleTree, statement: str) -> str:
     """Write the first import of its kind, above all others but those of `__future__`."""
     head = _lines_of_head(module)
     lines = module.source.decode().split("\n")
+    following = lines[head : head + 1]
     new_lines = [statement]
     if head:
         new_lines.insert(0, "")
-    is_followed = bool("".join(lines[head : head + 1]).strip())
-    if is_followed:
+    if following and following[0].strip():
         new_lines.append("")
     return _with_lines(module, head, new_lines)
 
@@ -132,19 +132,21 @@ def _takes(node: _Import, new: _Import, module: ModuleTree) -> bool:
     if module.absolute(node.module, node.level) != new.module:
         return False
     first, last = span(module.source, node)
-    is_commented = b"#" in module.source[first:last]
-    return not is_commented and all(alias.name != "*" for alias in node.names)
+    text = module.source[first:last]
+    return b"#" not in text and b"*" not in text
 
 
 def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias]) -> str:
     """Return the text of a module with other names in an import, on one line if that had one."""
-    names = [ast.unparse(alias) for alias in aliases]
+    names = list(map(ast.unparse, aliases))
     head = "import "
     if isinstance(node, ast.ImportFrom):
-        head = f"from {'.' * node.level}{node.module or ''} import "
-    text = f"{head}{', '.join(names)}"
-    has_one_line = node.lineno == node.end_lineno
-    if isinstance(node, ast.ImportFrom) and not (has_one_line and len(text) <= WIDTH):
+        dots = "." * node.level
+        head = f"from {dots}{node.module or ''} import "
+    text = head + ", ".join(names)
+    had_one_line = node.lineno == node.end_lineno
+    is_short = had_one_line and len(text) <= WIDTH
+    if isinstance(node, ast.ImportFrom) and not is_short:
         text = exploded(head, names)
     start, end = span(module.source, node)
     return rewritten(module.source, lambda _: [(start, end, text)]).decode()

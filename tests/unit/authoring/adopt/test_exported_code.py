@@ -268,3 +268,16 @@ def test_an_added_name_of_another_module_is_no_obstacle(
     code, diff, errors = export(capsys)
     assert (code, errors) == (0, "")
     assert "+def os(a):" in diff
+
+
+def test_a_method_that_names_its_class_and_instance_for_super(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Outside of a class `super()` needs both, inside it does not."""
+    text = "class C:\n    def m(self):\n        return 1\n"
+    write_wheels(here, {"1.0": {"lib": text}})
+    body = "from up.lib import C\ndef m(self):\n    return super(C, self).m()\n"
+    world.pack(row("one", "patch_lib", "Replace('up.lib:C.m', by='m')"), patch_lib=body)
+    code, diff, errors = export(capsys)
+    assert (code, errors) == (0, "")
+    assert "+        return super().m()\n" in diff
