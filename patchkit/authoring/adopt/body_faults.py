@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,11 +72,10 @@ class BodyFaults:
             raise ScaffoldError("its body imports all names of another module")
         for fault in self._faults(change, place):
             raise ScaffoldError(f"it {fault}")
-        moved: set[str] = set()
-        users: list[str] = []
-        for other in changes:
-            moved |= reached(self.definitions.named, self._roots(other))
-            users.append(other.body_name)
+        moved = set[str]().union(*map(self.names_of, changes))
+        users = [other.body_name for other in changes]
+        if "globals" in names_in(self.definitions.tree.tree):
+            raise ScaffoldError("its body may set any name by globals()")
         by = change.body_name
         if by in self._objects_of(change) and users.count(by) > 1:
             raise ScaffoldError(f"{by} would be made more than once")
@@ -125,13 +123,12 @@ class BodyFaults:
         return sorted(filter(_is_of_module, names - self.definitions.binders.keys()))
 
     def names_of(self, change: Change) -> set[str]:
-        """Return the names that a change writes into its module, and those that they use.
+        """Return the names that a change takes from the body, and those that they use.
 
         Args:
             change: the change.
         """
-        words = re.findall(r"\w+", str(getattr(change, "new", "")))
-        return {*words, *reached(self.definitions.named, self._roots(change))}
+        return reached(self.definitions.named, self._roots(change))
 
     def _objects_of(self, change: Change) -> set[str]:
         """List the names of what a change brings of which a copy would be another object."""
@@ -150,8 +147,7 @@ class BodyFaults:
 
     def _reached(self, change: Change) -> set[str]:
         """List the definitions that a change takes from the body, with all that they use."""
-        named = self.definitions.named
-        return reached(named, self._roots(change)) & named.keys()
+        return self.names_of(change) & self.definitions.named.keys()
 
     def _faults(self, change: Change, place: Place) -> Iterator[str]:
         """Say why what a change takes from the body cannot be moved, each after “it”."""
@@ -200,8 +196,7 @@ class BodyFaults:
     def _of_import(self, name: str, statement: str, module: str) -> Iterator[str]:
         origin = origin_of(statement)
         strangers = {"patchkit", self.pack.partition(".")[0]}
-        strangers.discard(module.partition(".")[0])
-        if origin.partition(".")[0] in strangers:
+        if origin.partition(".")[0] in strangers - {module.partition(".")[0]}:
             yield f"uses {name} of {origin}, which upstream does not have"
 
     def _of_imports(self, node: ast.AST, module: str) -> Iterator[str]:
@@ -251,6 +246,11 @@ class BodyFaults:
         for node in ast.walk(self.definitions.tree.tree):
             if isinstance(node, ast.Global):
                 names.update(node.names)
+            elif isinstance(node, ast.NamedExpr):
+                names.update(names_in(node.target))
+            elif isinstance(node, ast.Import):
+                bound = [name for name, _ in imports_of(node, self.definitions.tree)]
+                names.update(name for name in bound if bound.count(name) > 1)
         for name, nodes in self.definitions.binders.items():
             if len(nodes) > 1:
                 names.add(name)

@@ -1,6 +1,7 @@
 """Writes what rows make of a release as a diff of its files."""
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,7 +123,10 @@ class Export:
         for change, reason in [*faults, *_other_edits(faults, places)]:
             if change not in failed:
                 failed.append(change)
-                self._leave_out(row, change, reason)
+                first_line = reason.partition("\n")[0]
+                self.unwritten.append(
+                    f"{row.name}: {change.place} is not in the diff: {first_line}"
+                )
         if not failed:
             self._replaced += self._replaced_by(places)
             self._homes = homes
@@ -150,13 +154,6 @@ class Export:
                 reason = f"it reads {name}, which {path} does not bind by then"
                 for change in _readers(name, path, places, body):
                     yield change, reason
-
-    def _leave_out(self, row: Row, change: Change, reason: str) -> None:
-        """List a change that cannot be written; of the reason, the first line."""
-        first_line = reason.partition("\n")[0]
-        self.unwritten.append(
-            f"{row.name}: {change.place} is not in the diff: {first_line}"
-        )
 
     def _replaced_by(self, places: Places) -> list[Place]:
         """List what changes replace."""
@@ -249,9 +246,7 @@ class Export:
 
     def _text(self, path: str) -> str:
         """Return the text of a file as it is by now."""
-        if path in self.texts:
-            return self.texts[path]
-        return self._read(path)
+        return self.texts.get(path, self._read(path))
 
     def _read(self, path: str) -> str:
         """Return the text of a file of the release, whose lines end with a newline alone."""
@@ -311,9 +306,12 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
         body: the body that they take definitions from.
     """
     changes = [change for place, change in places if place.path == path]
-    return [
-        change for change in changes if name in body.faults.names_of(change)
-    ] or changes
+    readers: list[Change] = []
+    for change in changes:
+        words = re.findall(r"\w+", str(getattr(change, "new", "")))
+        if name in words or name in body.faults.names_of(change):
+            readers.append(change)
+    return readers or changes
 
 
 def _other_edits(

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.usefixtures("released")
         "X = 1\ntry:\n    from os import sep as X\nexcept ImportError: pass",
         "X = 1\nY = (X := 2)",
         "X = 1\ndef other():\n    global X\n    X = 2",
+        "def other(a=(X := 2)): pass\nX = 1",
+        "import up.other as X, up.more as X",
     ],
 )
 def test_a_name_that_a_body_binds_more_than_once(
@@ -256,3 +258,12 @@ def test_a_global_that_a_function_sets(
     body = "def f(a=1):\n    global g\n    g = 2\n"
     errors = left_out(world, capsys, body, REPLACE_F)
     assert "it sets g, a global of the body" in errors
+
+
+def test_a_body_that_sets_names_by_their_texts(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which names it sets is not in its text."""
+    body = "def fill():\n    globals()['X'] = 2\nX = 1\nDONE = fill()\ndef f(a=1): return X\n"
+    errors = left_out(world, capsys, body, REPLACE_F)
+    assert "its body may set any name by globals()" in errors
