@@ -215,10 +215,8 @@ class BodyFaults:
                 yield f"sets {part.names[0]}, a global of the body"
             if isinstance(part, ast.Attribute) and part.attr in _ATTRIBUTES_OF_MODULE:
                 yield f"uses {part.attr}, which is of its module"
-            if isinstance(part, ast.Call) and not part.args:
-                function = dotted(part.func)
-                if function in _OF_SCOPE:
-                    yield f"uses {function}, which is of its module"
+        for function in _OF_SCOPE & _called_bare(node):
+            yield f"uses {function}, which is of its module"
         yield from self._of_imports(node, module)
 
     def _of_member(self, node: ast.stmt, by: str) -> Iterator[str]:
@@ -228,12 +226,10 @@ class BodyFaults:
         private = private_name(node)
         if private:
             yield f"uses {private}, which is private to its class"
-        for part in ast.walk(node):
-            is_call = isinstance(part, ast.Call) and not part.args
-            if is_call and dotted(getattr(part, "func", None)) == "super":
-                yield "uses super() of its class"
-            if getattr(part, "id", "") == "__class__":
-                yield "uses __class__, which is another one there"
+        if "super" in _called_bare(node):
+            yield "uses super() of its class"
+        if "__class__" in names_in(node):
+            yield "uses __class__, which is another one there"
         owner, _, last = by.rpartition(".")
         for name in sorted(names_at_import(node) - {last}):
             if f"{owner}.{name}" in self.definitions.binders:
@@ -255,6 +251,15 @@ class BodyFaults:
             if len(nodes) > 1:
                 names.add(name)
         return names
+
+
+def _called_bare(node: ast.AST) -> set[str]:
+    """List what code calls without an argument."""
+    functions: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and not part.args:
+            functions.add(dotted(part.func))
+    return functions
 
 
 def _is_of_module(name: str) -> bool:

@@ -142,10 +142,9 @@ class Definitions:
             raise ScaffoldError(
                 f"more than one statement of {self.tree.path} sets {name}"
             )
-        if name in self.named:
-            return self.named[name]
-        if statements and isinstance(statements[0], ast.Assign):
-            return statements[0]
+        for statement in statements:
+            if name not in self.named and isinstance(statement, ast.Assign):
+                return statement
         return self.defined(name)
 
     def text(self, node: ast.stmt) -> str:

@@ -93,7 +93,7 @@ class ModuleDifference:
         lines = "\n".join(sorted(imports))
         head = f"from __future__ import annotations\n\n{lines}".strip()
         # A value may be made from one that stands above it.
-        parts = sorted(self.parts, key=lambda by: self._lines[by])
+        parts = sorted(self.parts, key=self._lines.__getitem__)
         return "\n\n\n".join([head, *map(self.parts.__getitem__, parts)]) + "\n"
 
     def run(self) -> None:
