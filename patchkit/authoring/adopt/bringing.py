@@ -81,12 +81,10 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
 
 
 def _has_import(module: Definitions, name: str, statement: str) -> bool:
-    """Whether a name of a module is always what an import binds; `import a.b` binds `a`, too."""
+    """Whether a name of a module is always what an import binds."""
     if statement == f"from {module.tree.name} import {name}":
         return True
-    own = _import_of(name, module)
-    is_part = statement == f"import {name}" and _is_package(name, own)
-    return own == statement or is_part
+    return _import_of(name, module) == statement
 
 
 def _import_of(name: str, module: Definitions) -> str:
