@@ -3,7 +3,7 @@
 import ast
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.definitions import is_main_program
 from patchkit.authoring.adopt.global_names import (
     has_lazy_annotations,
     names_at_import,
@@ -105,9 +105,8 @@ def _add_to_module(module: ModuleText, name: str, text: str) -> None:
     tree = module.read().tree.tree
     with_annotations = not has_lazy_annotations(tree)
     for node in tree.body:
-        is_main = isinstance(node, ast.If) and "__name__" in names_in(node.test)
         names = names_at_import(node, with_annotations=with_annotations)
-        if is_main or name in names:
+        if is_main_program(node) or name in names:
             first, _ = lines_of_statement(node)
             module.put_before(module.above_comments(first), f"{text}\n\n")
             return

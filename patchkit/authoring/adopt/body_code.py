@@ -1,12 +1,12 @@
 """Takes definitions out of a body, in the words of the module that they are written into."""
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
-from patchkit.authoring.adopt.definitions import Definitions, names_in, origin_of
+from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.global_names import inner_names, used_names
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.errors import ScaffoldError
@@ -35,9 +35,7 @@ class BodyCode:
         replaced_names: the names that stand for other things which rows replace, as upstream has
             them.
         derives: whether the class that the change names derives from the target.
-        strangers: the top-level packages that upstream knows nothing of, such as the pack's.
-        quoted: the names that annotations may have between quotes alone, as the module evaluates
-            them and does not have these names by then.
+        submodules: the names that stand for modules of upstream.
         keeps_kind: whether a plain function becomes what it replaces: a static method, a cache.
     """
 
@@ -46,8 +44,7 @@ class BodyCode:
     target_names: frozenset[str] = frozenset()
     replaced_names: frozenset[str] = frozenset()
     derives: bool = False
-    strangers: frozenset[str] = frozenset()
-    quoted: frozenset[str] = frozenset()
+    submodules: frozenset[str] = frozenset()
     keeps_kind: bool = False
 
     def moved(self, by: str, name: str, new_names: Mapping[str, str]) -> MovedCode:
@@ -69,27 +66,7 @@ class BodyCode:
                 f"it uses {original} as upstream has it, and the patch replaces that"
             )
         all_names = {**self.new_names, **new_names}
-        renamed = _renamed(text, all_names)
-        quoted = {all_names.get(name, name) for name in self.quoted}
-        return MovedCode(_with_quotes(renamed, quoted), used - all_names.keys())
-
-    def import_of(self, name: str) -> str:
-        """Return the statement that imports a name, for all code or for type checkers alone.
-
-        Args:
-            name: the name.
-
-        Raises:
-            ScaffoldError: upstream has no such package.
-        """
-        imports = {**self.definitions.type_imports, **self.definitions.imports}
-        statement = imports[name]
-        origin = origin_of(statement)
-        if origin.partition(".")[0] in self.strangers:
-            raise ScaffoldError(
-                f"it uses {name} of {origin}, which upstream does not have"
-            )
-        return statement
+        return MovedCode(_renamed(text, all_names), used - all_names.keys())
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
@@ -109,9 +86,6 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         for name in pair:
             if name in own_names:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Global) and not changed.keys().isdisjoint(node.names):
-            raise ScaffoldError(f"it sets {node.names[0]}, a global of the body")
 
     def changes(content: bytes) -> list[TextChange]:
         found: list[TextChange] = []
@@ -121,23 +95,6 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
                 found.append((start, end, changed[node.id]))
         return found
 
-    return rewritten(text.encode(), changes).decode()
-
-
-def _with_quotes(text: str, names: Collection[str]) -> str:
-    """Put annotations between quotes that have one of some names in them."""
-
-    def changes(content: bytes) -> Iterator[TextChange]:
-        for node in ast.walk(ast.parse(content)):
-            for field_name in ("annotation", "returns"):
-                annotation = getattr(node, field_name, None)
-                if annotation is None or names_in(annotation).isdisjoint(names):
-                    continue
-                start, end = span(content, annotation)
-                yield start, end, f'"{ast.unparse(annotation)}"'
-
-    if not names:
-        return text
     return rewritten(text.encode(), changes).decode()
 
 

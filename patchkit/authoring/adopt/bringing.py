@@ -2,28 +2,25 @@
 
 import ast
 import builtins
-import re
 import sys
 from collections.abc import Iterable
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
-from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.definitions import Definitions, imports_of, origin_of
-from patchkit.authoring.adopt.global_names import bound_names, names_at_import
+from patchkit.authoring.adopt.definitions import IMPORTS, Definitions, origin_of
+from patchkit.authoring.adopt.global_names import (
+    has_lazy_annotations,
+    names_at_import,
+    reached,
+)
 from patchkit.authoring.adopt.import_lines import (
-    imported_packages,
-    imports_from,
+    imported_modules,
     with_import,
-    with_type_import,
 )
 from patchkit.authoring.adopt.indents import margin_of
 from patchkit.authoring.adopt.module_text import ModuleText, lines_of_statement
 from patchkit.errors import ScaffoldError
-
-_STATEMENTS_THAT_SET = (ast.Assign, ast.If, ast.Try)
 
 
 def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -> None:
@@ -36,156 +33,141 @@ def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -
         user: the qualified name of the definition in the module.
 
     Raises:
-        ScaffoldError: the module has another thing of such a name, or the body sets one in a way
-            that cannot be moved.
+        ScaffoldError: the module has another thing of such a name, or no place for an import.
     """
-    used = set(names) - module.changed
     definitions = body.definitions
-    defined_in_body = {*definitions.named, *definitions.imports}
-    set_in_body: set[str] = set()
-    for node in definitions.unnamed:
-        if isinstance(node, _STATEMENTS_THAT_SET):
-            set_in_body.update(stored(node))
-    type_names = definitions.type_imports.keys() - defined_in_body
-    immovable = (set_in_body & used) - defined_in_body - type_names
-    if immovable:
-        raise ScaffoldError(
-            f"it uses {min(immovable)}, which no plain assignment alone sets"
-        )
-    for name in sorted(defined_in_body & used):
-        _bring_name(module, name, body, user)
-    for name in sorted(type_names & used):
-        _bring_type(module, name, body)
+    for name in sorted(set(names) - module.changed):
+        if name in definitions.named:
+            _bring_definition(module, name, body, user)
+        elif name in definitions.imports:
+            _bring_import(module, name, body, user)
+        elif hasattr(builtins, name):
+            if name in module.read().binders:
+                raise ScaffoldError(
+                    f"it uses the builtin {name}, and {module.path} has another"
+                )
+        elif has_lazy_annotations(definitions.tree.tree):
+            _refuse_missing(module, name)
 
 
-def _bring_type(module: ModuleText, name: str, body: BodyCode) -> None:
-    """Import a name for type checkers alone, unless the module has it."""
+def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) -> None:
+    """Define a helper of the body before what uses it, unless the module has it."""
     code = module.read()
-    statement = body.import_of(name)
-    is_there = name in _names_of(code) or name in code.type_imports
-    if statement != f"from {code.tree.name} import {name}" and not is_there:
-        module.text = with_type_import(code.tree, statement)
-
-
-def _bring_name(module: ModuleText, name: str, body: BodyCode, user: str) -> None:
-    """Give a definition one name of its body; see `bring`."""
-    code = module.read()
-    definitions = body.definitions
-    if name in _names_of(code):
-        if _is_same(name, code, definitions):
-            return
-        imported = [code.imports.get(name, ""), definitions.imports.get(name, "")]
-        if name in definitions.named or not all(map(_is_module_import, imported)):
+    if name in code.binders:
+        if not _is_same(name, code, body.definitions):
             raise ScaffoldError(f"it uses another {name} than the module has")
-        bring_import(module, body.import_of(name), name, user)
-    elif name not in definitions.named:
-        bring_import(module, body.import_of(name), name, user)
-    elif hasattr(builtins, name):
+        return
+    if hasattr(builtins, name):
         raise ScaffoldError(
             f"it uses a {name} of its own, which is a builtin elsewhere"
         )
-    else:
-        helper = body.moved(name, name, {})
-        top = user.partition(".")[0]
-        first_lines = [lines_of_statement(node)[0] for node in code.setters(top)]
-        line = module.top_line(min(first_lines))
-        module.put_before(line, f"{helper.text}\n\n")
-        bring(module, helper.names - {name}, body, name)
-
-
-def _names_of(code: Definitions) -> set[str]:
-    """List the names that a module binds, also under a condition."""
-    names: set[str] = set()
-    for node in code.tree.tree.body:
-        names |= bound_names(node)
-    return names
+    helper = body.moved(name, name, {})
+    top = user.partition(".")[0]
+    first_line, _ = lines_of_statement(code.binders[top][0])
+    module.put_before(module.above_comments(first_line), f"{helper.text}\n\n")
+    bring(module, helper.names - {name}, body, name)
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
-    """Whether a name of a body is the module's."""
-    if name in body.named:
-        node = module.named.get(name)
-        if node is None:
+    """Whether a module defines what a body defines, and means the same by all names in it."""
+    for used in reached(body.named, [name]):
+        if used in body.named:
+            nodes = module.binders.get(used, [])
+            if of_nodes(nodes) != of_nodes([body.named[used]]):
+                return False
+        elif used in body.imports and not _has_import(module, used, body.imports[used]):
             return False
-        return of_nodes([node]) == of_nodes([body.named[name]])
-    body_import = body.imports[name]
-    if body_import == f"from {module.tree.name} import {name}":
+    return True
+
+
+def _has_import(module: Definitions, name: str, statement: str) -> bool:
+    """Whether a name of a module is always what an import binds."""
+    if statement == f"from {module.tree.name} import {name}":
         return True
-    if name in module.named:
-        return False
-    return body_import in _all_imports(module.tree) or _is_loaded(body_import, module)
+    return _import_of(name, module) == statement
 
 
-def _all_imports(tree: ModuleTree) -> set[str]:
-    """Write each import of a module, also those under a condition, as one for each name."""
-    statements: set[str] = set()
-    unread: list[ast.AST] = list(tree.tree.body)
-    while unread:
-        node = unread.pop()
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            statements.update(imports_of(node, tree).values())
-        elif not isinstance(node, (*DEFS, ast.ClassDef)):
-            unread.extend(ast.iter_child_nodes(node))
-    return statements
+def _import_of(name: str, module: Definitions) -> str:
+    """Return the import of a name that a module binds by imports alone; '' if it does not."""
+    for node in module.binders.get(name, ()):
+        if not isinstance(node, IMPORTS):
+            return ""
+    return module.imports.get(name, "")
 
 
-def _is_loaded(statement: str, module: Definitions) -> bool:
-    """Whether a module imports what `import a.b` does: `a`, and then `a.b` by any statement."""
-    name = statement.removeprefix("import ")
-    top = name.partition(".")[0]
-    is_plain = _is_module_import(statement)
-    if not is_plain or not _is_module_import(module.imports.get(top, "")):
-        return False
-    loaded = {top}
-    for other in _all_imports(module.tree):
-        loaded.add(origin_of(other))
-    return any(f"{other}.".startswith(f"{name}.") for other in loaded)
+def _refuse_missing(module: ModuleText, name: str) -> None:
+    """Refuse a name of annotations, which the body leaves as text, if the module lacks it."""
+    code = module.read()
+    is_lazy = has_lazy_annotations(code.tree.tree)
+    if not (is_lazy and name in code.binders):
+        raise ScaffoldError(
+            f"its annotations have {name}, which {module.path} does not have then"
+        )
 
 
-def _is_module_import(statement: str) -> bool:
-    """Whether a statement imports a module, under no other name."""
-    return re.fullmatch(r"import [\w.]+", statement) is not None
+def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> None:
+    """Import a name among the imports of the module, or in the function that uses it.
 
-
-def bring_import(
-    module: ModuleText, statement: str, name: str = "", user: str = ""
-) -> None:
-    """Write an import where it is needed.
-
-    What the module needs anyway, or cannot make a circle, stands with its other imports; all else
-    stands inside of the function that uses it, unless the header of that needs it.
-
-    Args:
-        module: the module, which is changed.
-        statement: the import.
-        name: the name that it binds.
-        user: the qualified name of what uses it; '' for the module.
-
-    Raises:
-        ScaffoldError: all code of the module would see another thing than the builtin of that name.
+    It stands in the function if it could make a circle with the imports of the module, or if the
+    module has something else of that name.
     """
     code = module.read()
-    node = code.named.get(user)
-    is_builtin = hasattr(builtins, name)
-    is_local = isinstance(node, DEFS) and not _is_in_header(name, node)
-    if is_local and (is_builtin or not _belongs_at_top(statement, code.tree)):
-        assert isinstance(node, DEFS)
+    statement = body.definitions.imports[name]
+    if _has_import(code, name, statement):
+        return
+    try:
+        bring_import(module, name, body)
+    except ScaffoldError:
+        node = code.named.get(user)
+        if not isinstance(node, DEFS) or _is_in_header(name, node):
+            raise
         line, _ = lines_of_statement(_first_statement(node))
         margin = margin_of(module.line(line))
         module.put_before(line, f"{margin}{statement}")
-        return
-    if is_builtin:
+
+
+def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
+    """Import a name of the body among the imports of a module.
+
+    Args:
+        module: the module, which is changed.
+        name: the name.
+        body: the body.
+
+    Raises:
+        ScaffoldError: the module has something else of that name, or might be imported in a
+            circle then.
+    """
+    code = module.read()
+    statement = body.definitions.imports[name]
+    if hasattr(builtins, name):
         raise ScaffoldError(f"it imports another {name} than the builtin")
+    own = _import_of(name, code)
+    is_package = _is_package(name, statement) and _is_package(name, own)
+    if name in code.binders and not is_package:
+        raise ScaffoldError(f"it uses another {name} than the module has")
+    if not _is_loaded_before(statement, code, is_submodule=name in body.submodules):
+        raise ScaffoldError(
+            f"it needs `{statement}` outside of functions, which may import "
+            f"{code.tree.name} in a circle"
+        )
     module.text = with_import(code.tree, statement)
 
 
-def _belongs_at_top(statement: str, tree: ModuleTree) -> bool:
-    """Whether an import can stand with those of a module without being in their way."""
+def _is_package(name: str, statement: str) -> bool:
+    """Whether an import binds a top-level package under its own name."""
+    return f"{statement}.".startswith(f"import {name}.") and " as " not in statement
+
+
+def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:
+    """Whether a module can make an import at its top without loading what may need the module."""
     origin = origin_of(statement)
     top = origin.partition(".")[0]
-    if top == tree.name.partition(".")[0]:
-        return imports_from(tree, origin)
-    return top in sys.stdlib_module_names or top in imported_packages(tree)
+    modules = imported_modules(code.tree)
+    if top == code.tree.name.partition(".")[0]:
+        return origin in modules and not is_submodule
+    packages = {module.partition(".")[0] for module in modules}
+    return top in sys.stdlib_module_names or top in packages
 
 
 def _is_in_header(name: str, function: Def) -> bool:

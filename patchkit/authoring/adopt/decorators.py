@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable
 
+from patchkit.analysis.upstream.resolving.code_kinds import own_parts
 from patchkit.analysis.upstream.resolving.syntax import Def, dotted
 from patchkit.authoring.adopt.definitions import PARTS_OF_PROPERTY
 
@@ -79,13 +80,6 @@ def _last_name(decorator: ast.expr) -> str:
 
 def _yields(function: Def) -> bool:
     """Whether a function is a generator."""
-    unread: list[ast.AST] = list(function.body)
-    while unread:
-        node = unread.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(
-            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-        ):
-            unread.extend(ast.iter_child_nodes(node))
-    return False
+    return any(
+        isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own_parts(function)
+    )

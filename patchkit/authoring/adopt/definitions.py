@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,13 +19,14 @@ from patchkit.analysis.upstream.resolving.syntax import (
     is_private,
     statements,
 )
+from patchkit.authoring.adopt.global_names import bound_names
 from patchkit.authoring.adopt.indents import dedented
-from patchkit.authoring.adopt.unpacking import names_set_together
 from patchkit.authoring.scaffold.source_edits import offset, span
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _OF_MODULE = {"__file__", "__package__", "__spec__", "globals"}
 """Names that mean something else in another module."""
+IMPORTS = (ast.Import, ast.ImportFrom)
 PARTS_OF_PROPERTY = {"setter": ".fset", "deleter": ".fdel"}
 """What the qualified name of a part of a property ends with, by the end of its decorator."""
 
@@ -39,14 +40,12 @@ class Definitions:
         named: for each qualified name, the one statement that defines it and nothing else.
         imports: for each name that is imported, a statement that imports it alone.
         unnamed: the statements that define nothing, or more than one thing, in their order.
-        set_together: of those, the assignments that set more than one name, by each of the names.
     """
 
     tree: ModuleTree
     named: dict[str, ast.stmt] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     unnamed: list[ast.stmt] = field(default_factory=list)
-    set_together: dict[str, list[ast.Assign]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str, text: bytes) -> "Definitions":
@@ -75,13 +74,10 @@ class Definitions:
         for node in body:
             defined = name_of(node)
             name = f"{prefix}{defined}"
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and not prefix:
-                imports = imports_of(node, self.tree)
-                self.imports.update(imports)
+            if isinstance(node, IMPORTS) and not prefix:
+                self.imports.update(imports_of(node, self.tree))
             elif not defined or name in self.named:
                 self.unnamed.append(node)
-                if isinstance(node, ast.Assign):
-                    self._read_names_set_together(node, prefix)
             else:
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
@@ -100,22 +96,22 @@ class Definitions:
             if name and is_only_definition and name not in self.named:
                 self._read(definitions, "")
 
-    def _read_names_set_together(self, node: ast.Assign, prefix: str) -> None:
-        for shared in names_set_together(node):
-            name = f"{prefix}{shared}"
-            statements = self.set_together.setdefault(name, [])
-            statements.append(node)
-
     @cached_property
-    def type_imports(self) -> dict[str, str]:
-        """For each name that is imported for type checkers alone, a statement that imports it."""
-        imports: dict[str, str] = {}
-        for node in self.unnamed:
-            if isinstance(node, ast.If) and is_for_types(node):
-                for statement in node.body:
-                    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                        imports.update(imports_of(statement, self.tree))
-        return imports
+    def binders(self) -> dict[str, list[ast.stmt]]:
+        """For each qualified name, the statements of its module or class that bind it."""
+        blocks: dict[str, list[ast.stmt]] = {"": self.tree.tree.body}
+        for name, node in self.named.items():
+            if isinstance(node, ast.ClassDef):
+                blocks[f"{name}."] = node.body
+        binders: dict[str, list[ast.stmt]] = {}
+        for prefix, body in blocks.items():
+            for node in body:
+                names = bound_names(node)
+                if isinstance(node, SCOPES):
+                    names = {name_of(node)} - {""}  # an overload binds nothing
+                for name in names:
+                    binders.setdefault(f"{prefix}{name}", []).append(node)
+        return binders
 
     def defined(self, name: str) -> ast.stmt:
         """Return the statement that defines a name.
@@ -132,21 +128,24 @@ class Definitions:
             )
         return self.named[name]
 
-    def setters(self, name: str) -> list[ast.stmt]:
-        """Return the statements that set a name, alone or together with others.
+    def setter(self, name: str) -> ast.stmt:
+        """Return the statement that sets a name, alone or together with others.
 
         Args:
             name: the qualified name.
 
         Raises:
-            ScaffoldError: no statement does.
+            ScaffoldError: there are several, or none.
         """
-        assignments = self.set_together.get(name, [])
-        statements: list[ast.stmt] = [*assignments]
-        if name in self.named or not statements:
-            definition = self.defined(name)
-            statements.append(definition)
-        return statements
+        statements = self.binders.get(name, [])
+        if len(statements) > 1:
+            raise ScaffoldError(
+                f"more than one statement of {self.tree.path} sets {name}"
+            )
+        for statement in statements:
+            if name not in self.named and isinstance(statement, ast.Assign):
+                return statement
+        return self.defined(name)
 
     def text(self, node: ast.stmt) -> str:
         """Return the text of a statement, with its decorators.
@@ -243,14 +242,10 @@ class Definitions:
 
 def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
     """Raise ScaffoldError for a definition that would do something else in another module."""
-    parts = list(ast.walk(node))
-    if is_in_class:
-        for part in parts:
-            name = getattr(part, "id", "")
-            used = getattr(part, "attr", name)
-            if is_private(used):
-                raise ScaffoldError(f"it uses {used}, which is private to its class")
-    for part in parts:
+    private = private_name(node)
+    if is_in_class and private:
+        raise ScaffoldError(f"it uses {private}, which is private to its class")
+    for part in ast.walk(node):
         if isinstance(part, ast.Global):
             global_name = part.names[0]
             raise ScaffoldError(f"it sets {global_name}, a global of its module")
@@ -260,19 +255,35 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
         raise ScaffoldError(f"it uses {first_name}, which is of its module")
 
 
+def private_name(node: ast.AST) -> str:
+    """Return a name in code that Python stores as `_Class__name` in a class.
+
+    Args:
+        node: the code.
+
+    Returns:
+        '' where it has none.
+    """
+    for part in ast.walk(node):
+        name = getattr(part, "id", "")
+        used = getattr(part, "attr", name)
+        if is_private(used):
+            return str(used)
+    return ""
+
+
 def imports_of(
     node: ast.Import | ast.ImportFrom, tree: ModuleTree
-) -> Mapping[str, str]:
+) -> Iterator[tuple[str, str]]:
     """Write an import as one for each name that it binds, with absolute names of modules.
 
     Args:
         node: the import.
         tree: the module that it is in.
 
-    Returns:
-        The statements, by the names that they bind.
+    Yields:
+        The name that is bound, and the statement.
     """
-    statements: dict[str, str] = {}
     for alias in node.names:
         statement: ast.stmt = ast.Import([alias])
         if isinstance(node, ast.ImportFrom):
@@ -280,8 +291,7 @@ def imports_of(
             statement = ast.ImportFrom(module, [alias], 0)
         top = alias.name.partition(".")[0]
         bound = alias.asname or top
-        statements[bound] = ast.unparse(statement)
-    return statements
+        yield bound, ast.unparse(statement)
 
 
 def _is_none(node: ast.stmt) -> bool:
@@ -290,13 +300,23 @@ def _is_none(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
 
 
-def is_for_types(node: ast.If) -> bool:
-    """Whether a condition holds for type checkers alone.
+def is_for_types(node: ast.stmt) -> bool:
+    """Whether a statement is a condition that holds for type checkers alone.
 
     Args:
         node: the statement.
     """
-    return dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+    test = getattr(node, "test", None)
+    return dotted(test).rpartition(".")[2] == "TYPE_CHECKING"
+
+
+def is_main_program(node: ast.stmt) -> bool:
+    """Whether a statement runs only if its module is started as a program.
+
+    Args:
+        node: the statement.
+    """
+    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
 
 
 def origin_of(statement: str) -> str:

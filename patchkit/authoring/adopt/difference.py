@@ -73,6 +73,7 @@ class ModuleDifference:
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     _names_in_edits: set[str] = field(default_factory=set)
+    _lines: dict[str, int] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
@@ -84,9 +85,16 @@ class ModuleDifference:
         """The text of the body; '' where no change takes anything from it."""
         if not self.imports and not self.parts:
             return ""
-        imports = "\n".join(sorted(set(self.imports.values())))
-        head = f"from __future__ import annotations\n\n{imports}".strip()
-        return "\n\n\n".join([head, *self.parts.values()]) + "\n"
+        imports = {
+            statement
+            for name, statement in self.imports.items()
+            if name not in self.parts
+        }
+        lines = "\n".join(sorted(imports))
+        head = f"from __future__ import annotations\n\n{lines}".strip()
+        # A value may be made from one that stands above it.
+        parts = sorted(self.parts, key=self._lines.__getitem__)
+        return "\n\n\n".join([head, *map(self.parts.__getitem__, parts)]) + "\n"
 
     def run(self) -> None:
         """Fill in the changes: new definitions first, as changed ones may use them."""
@@ -222,6 +230,7 @@ class ModuleDifference:
             names.add(owner)
         self._import(names - {by})
         self.parts[by] = text
+        self._lines[by] = node.lineno
         return by
 
     def _import(self, names: Iterable[str]) -> None:

@@ -13,19 +13,13 @@ from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.adopt.calls_at_import import called_at_import
-from patchkit.authoring.adopt.definitions import Definitions, names_in
-from patchkit.authoring.adopt.exported_bodies import (
-    BodyNames,
-    Place,
-    Places,
-    place_of,
-)
+from patchkit.authoring.adopt.definitions import Definitions, is_main_program
+from patchkit.authoring.adopt.exported_bodies import BodyNames
+from patchkit.authoring.adopt.exported_places import Place, Places, place_of
 from patchkit.authoring.adopt.field_text import add_field
 from patchkit.authoring.adopt.global_names import readers_at_import, unbound_names
 from patchkit.authoring.adopt.module_text import ModuleText
-from patchkit.authoring.adopt.table_items import write_item
 from patchkit.authoring.adopt.transplant import make
-from patchkit.authoring.adopt.unpacking import separated
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -54,6 +48,7 @@ class Export:
     unwritten: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     _replaced: list[Place] = field(default_factory=list)
+    _homes: dict[str, str] = field(default_factory=dict)
 
     def add(self, row: Row, changes: Iterable[Change], pack: PackSource) -> None:
         """Make changes of a row; those that cannot be written are listed, and leave no trace.
@@ -79,14 +74,13 @@ class Export:
             # The others are written anew: they may use what those would have brought.
             writable = [change for change in writable if change not in failed]
         for change in writable:
-            self._remark(row, change)
+            self._remark(row, change, body)
 
     def _body(self, row: Row, file: Path | None) -> BodyNames:
         """Read what the names of a row's body mean."""
         content = file.read_bytes() if file else b""
         path = f"{row.body.replace('.', '/')}.py"
-        definitions = Definitions.of(path, separated(content))
-        return BodyNames(definitions, content, self.release, row.pack)
+        return BodyNames(Definitions.of(path, content), self.release, row.pack)
 
     def _make_all(
         self,
@@ -108,6 +102,7 @@ class Export:
         """
         faults: list[tuple[Change, str]] = []
         places: list[tuple[Place, Change]] = []
+        homes = dict(self._homes)
         for change in changes:
             try:
                 if row.patch.when or row.patch.env or change.when:
@@ -115,7 +110,10 @@ class Export:
                         "it is made under a condition, which a diff cannot have"
                     )
                 if not isinstance(change, Provide):
-                    places.append((place_of(change, self.release), change))
+                    place = place_of(change, self.release)
+                    body.faults.refuse(change, place, changes)
+                    body.faults.refuse_copies(change, place, homes)
+                    places.append((place, change))
             except (ScaffoldError, TargetError) as error:
                 faults.append((change, str(error)))
         if not faults:
@@ -125,9 +123,13 @@ class Export:
         for change, reason in [*faults, *_other_edits(faults, places)]:
             if change not in failed:
                 failed.append(change)
-                self._leave_out(row, change, reason)
+                first_line = reason.partition("\n")[0]
+                self.unwritten.append(
+                    f"{row.name}: {change.place} is not in the diff: {first_line}"
+                )
         if not failed:
             self._replaced += self._replaced_by(places)
+            self._homes = homes
         return failed
 
     def _write_all(
@@ -147,25 +149,15 @@ class Export:
         """Yield the changes whose code reads what nothing binds, with the reasons."""
         for path in dict.fromkeys(place.path for place, _ in places):
             old_text = before.get(path, self._read(path))
-            for name in sorted(_unbound(old_text, self._text(path))):
+            unbound = unbound_names(self._text(path)) - unbound_names(old_text)
+            for name in sorted(unbound):
                 reason = f"it reads {name}, which {path} does not bind by then"
                 for change in _readers(name, path, places, body):
                     yield change, reason
 
-    def _leave_out(self, row: Row, change: Change, reason: str) -> None:
-        """List a change that cannot be written; of the reason, the first line."""
-        first_line = reason.partition("\n")[0]
-        self.unwritten.append(
-            f"{row.name}: {change.place} is not in the diff: {first_line}"
-        )
-
     def _replaced_by(self, places: Places) -> list[Place]:
         """List what changes replace."""
-        return [
-            place
-            for place, change in places
-            if isinstance(change, Replace) and place.item is None
-        ]
+        return [place for place, change in places if isinstance(change, Replace)]
 
     def _make(self, change: Change, body: BodyNames, places: Places) -> None:
         """Make one change.
@@ -185,16 +177,8 @@ class Export:
         place = place_of(change, self.release)
         old_text = self._text(place.path)
         text = self._with_change(change, place, old_text, body, places)
-        released_text = self._read(place.path)
         if text == old_text:
-            # It may be that an earlier row has made the same change.
-            if old_text != released_text:
-                text = self._with_change(change, place, released_text, body, places)
-            if text == released_text:
-                raise ScaffoldError(
-                    "the release has it already, the diff of it is empty"
-                )
-            return
+            raise ScaffoldError("the release has it already, or an earlier patch")
         try:
             compile(text, place.path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
@@ -210,30 +194,39 @@ class Export:
         places: Places,
     ) -> str:
         """Return the text of a module with one change made in it."""
-        written: set[str] = set()
-        for other, sibling in places:
-            if other.module == place.module and other.qualname == sibling.body_name:
-                written.add(other.qualname)
+        written = {
+            sibling.body_name
+            for other, sibling in places
+            if other.module == place.module and other.qualname == sibling.body_name
+        }
         module = ModuleText(place.path, text, frozenset(written), with_conditional=True)
+        if "*" in module.read().binders and not isinstance(change, Edit):
+            raise ScaffoldError(f"{place.path} imports all names of another module")
         replaced = [*self._replaced, *self._replaced_by(places)]
         code = body.code_for(change, place, places, replaced)
         if code.derives and place in self._replaced:
             raise ScaffoldError("an earlier patch has a class in its place, too")
         if isinstance(change, AddField):
             add_field(module, change, place.qualname, code)
-        elif isinstance(change, (Add, Replace)) and place.item:
-            write_item(module, change, place.qualname, place.item, code)
         else:
             make(module, change, place.qualname, code)
         return module.text
 
-    def _remark(self, row: Row, change: Change) -> None:
-        """Say which code reads a target as its module is imported: a patch is too late for that."""
-        if not isinstance(change, (Add, Edit, Replace)):
+    def _remark(self, row: Row, change: Change, body: BodyNames) -> None:
+        """Say what the diff changes and a patch does not.
+
+        Code that reads a target as its module is imported is earlier than a patch. A new module has
+        another name than the body.
+        """
+        if isinstance(change, Provide):
+            for word in body.faults.own_words:
+                self.remarks.append(
+                    f"{row.name}: {change.place} is in the diff, where {word} is that of the "
+                    "module, and not that of the body"
+                )
+        if not isinstance(change, (Edit, Replace)):
             return
         place = place_of(change, self.release)
-        if isinstance(change, Add) and place.item is None:
-            return
         reason = _reason_at_import(change, place, self._read(place.path))
         if reason:
             self.remarks.append(
@@ -248,16 +241,12 @@ class Export:
         path = f"{change.module.replace('.', '/')}.py"
         if self.release.source.has(path):
             raise ScaffoldError(f"the release has a file {path} already")
-        code = body.code_for(change, Place(path, change.module, ""), [], [])
-        for name in body.definitions.imports:
-            code.import_of(name)
-        self.texts[path] = body.source.decode()
+        body.faults.refuse_module(change.module)
+        self.texts[path] = body.definitions.tree.source.decode()
 
     def _text(self, path: str) -> str:
         """Return the text of a file as it is by now."""
-        if path in self.texts:
-            return self.texts[path]
-        return self._read(path)
+        return self.texts.get(path, self._read(path))
 
     def _read(self, path: str) -> str:
         """Return the text of a file of the release, whose lines end with a newline alone."""
@@ -295,28 +284,16 @@ class Export:
             )
 
 
-def _reason_at_import(change: Add | Edit | Replace, place: Place, text: str) -> str:
+def _reason_at_import(change: Edit | Replace, place: Place, text: str) -> str:
     """Say how the import of a module uses what a change is about; '' if it does not."""
     tree = ast.parse(text)
-    tree.body = [node for node in tree.body if not _is_main_program(node)]
+    tree.body = [node for node in tree.body if not is_main_program(node)]
     if place.is_top_level and place.qualname in called_at_import(tree):
         return f"the import calls {place.qualname}"
     lines = readers_at_import(tree, place.qualname)
     if not isinstance(change, Edit) and lines:
         return f"line {lines[0]} reads it"
     return ""
-
-
-def _is_main_program(node: ast.stmt) -> bool:
-    """Whether a statement runs only if its module is started as a program."""
-    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
-
-
-def _unbound(old: str, new: str) -> set[str]:
-    """List the names that a module reads and does not bind, and did not read so before."""
-    if old == new:
-        return set()
-    return unbound_names(new) - unbound_names(old)
 
 
 def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Change]:
@@ -329,14 +306,10 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
         body: the body that they take definitions from.
     """
     changes = [change for place, change in places if place.path == path]
-    pattern = re.compile(rf"\b{re.escape(name)}\b")
     readers: list[Change] = []
     for change in changes:
-        code = str(getattr(change, "new", getattr(change, "type", "")))
-        node = body.definitions.named.get(change.body_name)
-        if node is not None:
-            code = body.definitions.text(node)
-        if pattern.search(code):
+        words = re.findall(r"\w+", str(getattr(change, "new", "")))
+        if name in words or name in body.faults.names_of(change):
             readers.append(change)
     return readers or changes
 

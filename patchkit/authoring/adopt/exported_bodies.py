@@ -1,94 +1,19 @@
-"""Tells where a change is made in a release, and what the names of a body mean there."""
+"""Tells what the names of a body mean in a release."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.body_code import BodyCode
+from patchkit.authoring.adopt.body_faults import BodyFaults
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.global_names import has_lazy_annotations
-from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
-from patchkit.core.rows.target import Item, Target
-from patchkit.errors import ScaffoldError
-
-
-class Place(NamedTuple):
-    """Where a change is made in the files of a release.
-
-    Args:
-        path: the file.
-        module: the name of its module.
-        qualname: the qualified name of what is changed or added there, or of the table that has it.
-        item: the item of a table; None for anything else.
-    """
-
-    path: str
-    module: str
-    qualname: str
-    item: Item | None = None
-
-    @property
-    def is_top_level(self) -> bool:
-        """Whether it is a name of the module, and in no class."""
-        return "." not in self.qualname and self.item is None
-
-
-Places = Sequence[tuple[Place, Change]]
-"""Changes, each with the place where it is made."""
-
-
-def place_of(change: Change, release: CheckedRelease) -> Place:
-    """Find where a change is made.
-
-    An Edit or a new field changes an object, wherever it is defined. `Replace` and `Add` change the
-    place that they name: a class, wherever it is defined, or a module.
-
-    Args:
-        change: the change.
-        release: the release.
-
-    Returns:
-        The place.
-
-    Raises:
-        ScaffoldError: the release has no such place, or a diff cannot change it.
-    """
-    target = change.place
-    if isinstance(change, (Edit, AddField)):
-        return Place(*_defined(target, release))
-    if not isinstance(change, (Add, Replace)):
-        raise ScaffoldError(f"{change.kind} has no text of its own")
-    if isinstance(change, Replace):
-        _refuse_missing(target, release)
-    last = target.steps[-1]
-    path, module, owner = _defined(target.holder, release)
-    if isinstance(last, Item):
-        return Place(path, module, owner, last)
-    if last == "fget":  # the property itself, in the text
-        return Place(path, module, owner)
-    qualname = f"{owner}.{last}" if owner else last
-    return Place(path, module, qualname)
-
-
-def _refuse_missing(target: Target, release: CheckedRelease) -> None:
-    facts = release.facts(target)
-    if not facts.is_present:
-        raise ScaffoldError(facts.reason or "it is not there")
-
-
-def _defined(target: Target, release: CheckedRelease) -> tuple[str, str, str]:
-    """Return the file, the module and the qualified name that define a target."""
-    _refuse_missing(target, release)
-    facts = release.facts(target)
-    if not facts.path:
-        raise ScaffoldError(f"no file of {release.name} defines {target}")
-    return facts.path, facts.module, facts.qualname
+from patchkit.authoring.adopt.exported_places import Place, Places
+from patchkit.core.rows.declaration import Change
+from patchkit.core.rows.target import Target
 
 
 @dataclass
@@ -97,13 +22,11 @@ class BodyNames:
 
     Args:
         definitions: what the body defines and imports.
-        source: what the body's file has in it.
         release: the release.
         pack: the name of the pack that the body is of.
     """
 
     definitions: Definitions
-    source: bytes
     release: CheckedRelease
     pack: str
 
@@ -112,8 +35,6 @@ class BodyNames:
         """What the names stand for that the body imports and does not set itself."""
         meanings: dict[str, Target] = {}
         for name, statement in self.definitions.imports.items():
-            if name in self.definitions.named:
-                continue
             (node,) = ast.parse(statement).body
             for _, target, _ in imported(node, self.definitions.tree):
                 meanings[name] = target
@@ -130,35 +51,28 @@ class BodyNames:
             siblings: all changes that the row makes, by where they are made.
             replaced: what rows replace in the release, this one included.
         """
-        target_names: frozenset[str] = frozenset()
-        if place.item is None:
-            target_names = frozenset(self._names_for([place]))
+        target_names = frozenset(self._names_for([place]))
         others = [other for other in replaced if other != place]
-        new_names = {**self._aliases(place.module), **self._new_names(place, siblings)}
         return BodyCode(
             self.definitions,
-            new_names=new_names,
+            new_names=self._new_names(place, siblings),
             target_names=target_names,
             replaced_names=frozenset(self._names_for(others)) - target_names,
             derives=self._derives(change.body_name, place),
-            strangers=frozenset({"patchkit", self.pack.partition(".")[0]})
-            - {place.module.partition(".")[0]},
-            quoted=self._quoted(change, place, target_names),
+            submodules=frozenset(filter(self._is_module, self.meanings)),
             keeps_kind=True,
         )
 
-    def _quoted(
-        self, change: Change, place: Place, target_names: Iterable[str]
-    ) -> frozenset[str]:
-        """List the names in annotations that the body leaves unread, and the module cannot read."""
-        content = self.release.source.read(place.path) or b""
-        upstream, _ = parse(content)
-        body = self.definitions.tree.tree
-        if has_lazy_annotations(upstream) or not has_lazy_annotations(body):
-            return frozenset()
-        return frozenset(
-            {*self.definitions.type_imports, *target_names, change.body_name}
-        )
+    def _is_module(self, name: str) -> bool:
+        """Whether a name stands for a module of the release."""
+        path = str(self.meanings[name]).replace(":", ".").replace(".", "/")
+        files = (f"{path}.py", f"{path}/__init__.py")
+        return any(map(self.release.source.has, files))
+
+    @cached_property
+    def faults(self) -> BodyFaults:
+        """What judges whether code of the body may stand in upstream."""
+        return BodyFaults(self.definitions, self.pack)
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:
         """List the names that stand for what a release has in some places."""
@@ -198,37 +112,20 @@ class BodyNames:
                 return True
         return False
 
-    def _aliases(self, module: str) -> dict[str, str]:
-        """Return the module's own names for what the body imports from it under another name."""
-        aliases: dict[str, str] = {}
-        for name, target in self.meanings.items():
-            is_from_module = target.module == module and bool(target.qualname)
-            if (
-                is_from_module
-                and name != target.qualname
-                and self._is_free(target.qualname)
-            ):
-                aliases[name] = target.qualname
-        return aliases
-
     def _new_names(self, place: Place, siblings: Places) -> dict[str, str]:
-        """Return what definitions of the body are called in the module that the row puts there."""
-        new_names: dict[str, str] = {}
+        """Return what things of the body are called in a module, which has them or gets them."""
+        names: list[tuple[str, str]] = []
+        for name, target in self.meanings.items():
+            if target.module == place.module:
+                names.append((name, target.qualname))
         for other, change in siblings:
             by = change.body_name
-            is_beside = other.module == place.module and other.is_top_level
             is_plain = by in self.definitions.named and "." not in by
-            if (
-                is_beside
-                and is_plain
-                and by != other.qualname
-                and self._is_free(other.qualname)
-            ):
-                new_names[by] = other.qualname
+            if is_plain and other.module == place.module and other.is_top_level:
+                names.append((by, other.qualname))
+        new_names: dict[str, str] = {}
+        for name, new_name in names:
+            is_free = new_name not in self.definitions.binders
+            if new_name and is_free:
+                new_names[name] = new_name
         return new_names
-
-    def _is_free(self, name: str) -> bool:
-        """Whether the body itself has nothing of a name."""
-        return (
-            name not in self.definitions.named and name not in self.definitions.imports
-        )

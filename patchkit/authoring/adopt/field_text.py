@@ -5,16 +5,18 @@ from types import GenericAlias
 
 from patchkit.authoring.adopt.additions import add_member
 from patchkit.authoring.adopt.body_code import BodyCode
-from patchkit.authoring.adopt.bringing import bring, bring_import
+from patchkit.authoring.adopt.bringing import bring
 from patchkit.authoring.adopt.definitions import names_in
-from patchkit.authoring.adopt.global_names import bound_names
-from patchkit.authoring.adopt.import_lines import imports_from
+from patchkit.authoring.adopt.import_lines import with_import
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.core.rows.declaration import AddField
 from patchkit.errors import ScaffoldError
 
-_IMPORT_OF_FIELD = "from dataclasses import field"
-_IMPORT_OF_MODULE = "import dataclasses"
+_FUNCTIONS = {
+    "field": ("field", "from dataclasses import field"),
+    "dataclasses": ("dataclasses.field", "import dataclasses"),
+}
+"""How the function that describes a field is called, and imported, by the name that binds it."""
 
 
 def add_field(
@@ -35,12 +37,12 @@ def add_field(
     if not isinstance(owner, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {module.path}")
     default = _default(change.default)
-    function, new_import = _function(module, owner)
-    annotation = _annotation(change)
+    function, new_import = _function(module, qualname)
+    annotation = annotation_of(change)
     text = f"{change.name}: {annotation} = {function}({default}, kw_only=True)"
     add_member(module, owner, text, is_value=True)
     if new_import:
-        bring_import(module, new_import)
+        module.text = with_import(module.read().tree, new_import)
     bring(module, names_in(ast.parse(annotation)), body, qualname)
 
 
@@ -53,8 +55,12 @@ def _default(value: object) -> str:
     return f"default_factory=lambda: {value!r}"
 
 
-def _annotation(change: AddField) -> str:
-    """Write the type of a field."""
+def annotation_of(change: AddField) -> str:
+    """Return the text of the type of a field.
+
+    Args:
+        change: what adds the field.
+    """
     declared = change.type
     if isinstance(declared, str):
         return declared
@@ -62,12 +68,12 @@ def _annotation(change: AddField) -> str:
     return declared.__name__ if is_plain_class else repr(declared)
 
 
-def _function(module: ModuleText, owner: ast.ClassDef) -> tuple[str, str]:
+def _function(module: ModuleText, qualname: str) -> tuple[str, str]:
     """Choose how the module calls the function that describes a field.
 
     Args:
         module: the module.
-        owner: the class that gets the field.
+        qualname: the qualified name of the class that gets the field.
 
     Returns:
         The function, and the import that the module lacks for it; '' if it lacks none.
@@ -76,15 +82,10 @@ def _function(module: ModuleText, owner: ast.ClassDef) -> tuple[str, str]:
         ScaffoldError: the module has other things of these names.
     """
     code = module.read()
-    if code.imports.get("field") == _IMPORT_OF_FIELD:
-        return "field", ""
-    if code.imports.get("dataclasses") == _IMPORT_OF_MODULE:
-        return "dataclasses.field", ""
-    names: set[str] = set()
-    for node in (*code.tree.tree.body, *owner.body):
-        names |= bound_names(node)
-    if "field" not in names and imports_from(code.tree, "dataclasses"):
-        return "field", _IMPORT_OF_FIELD
-    if "dataclasses" not in names:
-        return "dataclasses.field", _IMPORT_OF_MODULE
+    for name, (function, statement) in _FUNCTIONS.items():
+        if code.imports.get(name) == statement:
+            return function, ""
+    for name, (function, statement) in _FUNCTIONS.items():
+        if code.binders.keys().isdisjoint({name, f"{qualname}.{name}"}):
+            return function, statement
     raise ScaffoldError(f"{module.path} has another thing named dataclasses")

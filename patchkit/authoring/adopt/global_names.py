@@ -3,7 +3,7 @@
 import ast
 import builtins
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES
@@ -30,6 +30,40 @@ def used_names(text: str) -> set[str]:
         text: The code, as it stands in a module.
     """
     return set(_read_from_module(symtable.symtable(text, "code", "exec")))
+
+
+def used_in(node: ast.stmt, *, with_annotations: bool = True) -> set[str]:
+    """Return the names that a definition reads from its module, as if it stood there.
+
+    Args:
+        node: The definition; that of a method, too.
+        with_annotations: Whether annotations count, which a module may leave as text.
+    """
+    if not with_annotations:
+        (node,) = ast.parse(ast.unparse(node)).body
+        for part in ast.walk(node):
+            for field in ("annotation", "returns"):
+                if getattr(part, field, None):
+                    setattr(part, field, ast.Constant(None))
+    # The class is one of the names where `super` is used.
+    return used_names(ast.unparse(node)) - {"__class__"}
+
+
+def reached(named: Mapping[str, ast.stmt], names: Iterable[str]) -> set[str]:
+    """Return the names that code has, and those that definitions have which it uses.
+
+    Args:
+        named: The definitions, by name.
+        names: The names that the code itself has.
+    """
+    found: set[str] = set()
+    unread = list(names)
+    while unread:
+        name = unread.pop()
+        if name in named and name not in found:
+            unread += used_in(named[name])
+        found.add(name)
+    return found
 
 
 def _read_from_module(table: symtable.SymbolTable) -> Iterator[str]:
@@ -227,11 +261,15 @@ class _Reader:
             for part in ast.iter_child_nodes(node):
                 if not isinstance(part, ast.stmt):
                     self.bound |= _bound_by_part(part)
-            unread.extend([*_inner_statements(node)][::-1])
+            unread.extend([*inner_statements(node)][::-1])
 
 
-def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    """List the statements in the blocks of a statement, which are in no further block."""
+def inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """Return the statements in the blocks of a statement, which are in no further block.
+
+    Args:
+        node: The statement.
+    """
     for field in BLOCKS:
         for part in getattr(node, field, ()):
             if isinstance(part, ast.stmt):
@@ -265,4 +303,4 @@ def _statements_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
         yield node
         if not isinstance(node, SCOPES):
-            yield from _statements_at_import(_inner_statements(node))
+            yield from _statements_at_import(inner_statements(node))

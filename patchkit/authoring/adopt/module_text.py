@@ -69,19 +69,6 @@ class ModuleText:
             line -= 1
         return line
 
-    def top_line(self, line: int) -> int:
-        """Return the first line of the statement, and of comments above it, that a line is in.
-
-        Args:
-            line: the line, counted from 1.
-        """
-        first = line
-        for node in self.read().tree.tree.body:
-            start, end = lines_of_statement(node)
-            if start <= line <= end:
-                first = start
-        return self.above_comments(first)
-
     def remove(self, first: int, last: int) -> None:
         """Take lines out, with the empty lines before them.
 

@@ -40,11 +40,7 @@ def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str
     code = module.read()
     qualname = member.qualname
     refuse_imported(code, qualname)
-    old, *further = code.setters(qualname)
-    if further:
-        raise ScaffoldError(
-            f"more than one statement of {code.tree.path} sets {qualname}"
-        )
+    old = code.setter(qualname)
     first_line, _ = lines_of_statement(old)
     margin = margin_of(module.line(first_line))
     value = value_text(text, margin)
@@ -56,7 +52,7 @@ def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str
         return value
     if not code.has_lines_of_its_own(old):
         raise ScaffoldError(f"it shares its lines with other code than {qualname}")
-    if qualname in code.set_together:
+    if qualname not in code.named:
         module.put_before(line_after(old), indented(text, margin))
     else:
         _replace_definition(module, code, member, new, indented(text, margin))
@@ -88,7 +84,7 @@ def _replace_value(
     assert isinstance(old, ASSIGNMENTS)
     values = values_by_name(old)
     old_value = old.value
-    if member.qualname in code.set_together:
+    if member.qualname not in code.named:
         old_value = values.get(member.name)
     names_of_new = names_in(ast.parse(f"({value})"))
     is_independent = names_of_new.isdisjoint({member.name, *values})
@@ -125,10 +121,7 @@ def _replace_definition(
     if isinstance(new, DEFS) and member.keeps_kind:
         if isinstance(old, DEFS):
             kept = kept_decorators(old, new, unrelated=member.unrelated)
-            if kept and kept == old.decorator_list:
-                first = old.lineno
-            else:
-                text = "".join(_decorator_lines(code, old, kept)) + text
+            text = "".join(_decorator_lines(code, old, kept)) + text
         elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
             raise ScaffoldError("upstream makes it by a call, which decides what it is")
     value = getattr(new, "value", None)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted, is_private
-from patchkit.authoring.adopt.definitions import name_of
+from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
+from patchkit.authoring.adopt.definitions import name_of, private_name
 from patchkit.authoring.adopt.global_names import bound_names, names_at_import
 from patchkit.errors import ScaffoldError
 
@@ -39,18 +39,12 @@ class Subclass:
     @cached_property
     def overridden(self) -> set[str]:
         """The names that its body binds."""
-        names: set[str] = set()
-        for member in self.members:
-            names |= bound_names(member)
-        return names
+        return set().union(*map(bound_names, self.members))
 
     @cached_property
     def own_names(self) -> set[str]:
         """The names that the body of upstream's class binds."""
-        names: set[str] = set()
-        for member in self.upstream.body:
-            names |= bound_names(member)
-        return names
+        return set().union(*map(bound_names, self.upstream.body))
 
     def refuse_unmergeable(self) -> None:
         """Refuse a class whose members would do something else in upstream's class.
@@ -122,12 +116,10 @@ class Subclass:
 
     def _faults_of_names(self) -> Iterator[str]:
         """Say which names mean one thing in the one class and another in the other."""
-        private = _private_names(self.node) & _private_names(self.upstream)
-        for name in sorted(private):
-            yield f"{name} is private to each of both classes"
-        read: set[str] = set()
-        for member in self.members:
-            read |= self._read_by(member)
+        private = private_name(self.node)
+        if private:
+            yield f"its class uses {private}, which is private to it"
+        read = set().union(*map(self._read_by, self.members))
         for name in sorted(read & (self.own_names - self.overridden)):
             yield f"{name} is a name of its module, and a member of upstream's class"
         for name in sorted(read & set(self.originals)):
@@ -208,15 +200,4 @@ def _annotated(body: Collection[ast.stmt]) -> set[str]:
     for node in body:
         if isinstance(node, ast.AnnAssign):
             names.add(dotted(node.target))
-    return names
-
-
-def _private_names(cls: ast.ClassDef) -> set[str]:
-    """List the names in a class that Python stores as `_Class__name`."""
-    names: set[str] = set()
-    for node in ast.walk(cls):
-        for field in ("id", "attr", "name", "arg"):
-            name = getattr(node, field, None)
-            if isinstance(name, str) and is_private(name):
-                names.add(name)
     return names

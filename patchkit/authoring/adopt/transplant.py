@@ -9,9 +9,8 @@ from patchkit.authoring.adopt.additions import add
 from patchkit.authoring.adopt.body_code import BodyCode, in_class
 from patchkit.authoring.adopt.bringing import bring, bring_import
 from patchkit.authoring.adopt.decorators import makes_descriptor
-from patchkit.authoring.adopt.definitions import PARTS_OF_PROPERTY, name_of
+from patchkit.authoring.adopt.definitions import IMPORTS, PARTS_OF_PROPERTY, name_of
 from patchkit.authoring.adopt.global_names import (
-    bound_names,
     has_lazy_annotations,
     names_at_import,
     used_names,
@@ -112,30 +111,25 @@ def _transplant(
 
 def _refuse_names_of_class(module: ModuleText, member: Member, new: ast.stmt) -> None:
     """Refuse what reads a name of its module that stands for another thing in the class."""
-    owner = module.read().named.get(member.owner)
-    names: set[str] = set()
-    for node in getattr(owner, "body", ()):
-        names |= bound_names(node)
+    names = names_at_import(new)
     if member.qualname.endswith(tuple(PARTS_OF_PROPERTY.values())):
         names.discard(member.name)
-    for name in sorted(names & names_at_import(new)):
-        raise ScaffoldError(
-            f"it uses the {name} of its module, and its class has another"
-        )
+    binders = module.read().binders
+    for name in sorted(names):
+        if f"{member.owner}.{name}" in binders:
+            raise ScaffoldError(
+                f"it uses the {name} of its module, and its class has another"
+            )
 
 
 def _bind_import(module: ModuleText, name: str, body: BodyCode) -> None:
-    """Let the module import a name, in the place of what it imports under that name now."""
+    """Let the module import a name from elsewhere than it does now."""
     code = module.read()
-    for node in code.tree.tree.body:
-        is_import = isinstance(node, (ast.Import, ast.ImportFrom))
-        names = [alias.asname or alias.name for alias in getattr(node, "names", [])]
-        if is_import and names == [name]:
-            first, last = lines_of_statement(node)
-            module.put(first, last, body.import_of(name))
-            return
+    for node in code.binders.get(name, ()):
+        if not isinstance(node, IMPORTS):
+            raise ScaffoldError(f"{module.path} binds {name} by no import alone")
     module.text = without_import(code.tree, name)
-    bring_import(module, body.import_of(name))
+    bring_import(module, name, body)
 
 
 def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
@@ -148,7 +142,7 @@ def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
         text = in_class(text, member.owner)
         if member.by in code.names:
             raise ScaffoldError(f"it calls itself by its name in the body, {member.by}")
-    is_there = member.qualname in {*upstream.named, *upstream.set_together}
+    is_there = member.qualname in {*upstream.named, *upstream.binders}
     if member.is_new or (member.owner and not is_there):
         add(module, member, new, text)
         names = code.names
@@ -209,7 +203,7 @@ def _merge(
     upstream = code.defined(qualname)
     if not isinstance(upstream, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {code.tree.path}")
-    is_lazy = bool(body.quoted) or has_lazy_annotations(code.tree.tree)
+    is_lazy = has_lazy_annotations(code.tree.tree)
     subclass = Subclass(new, upstream, body.target_names, is_lazy)
     subclass.refuse_unmergeable()
     if not subclass.members:

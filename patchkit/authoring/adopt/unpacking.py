@@ -1,28 +1,11 @@
-"""Reads and separates assignments that set more than one name, such as `A, B = 1, 2`."""
+"""Reads assignments that set more than one name, such as `A, B = 1, 2`."""
 
 import ast
-from collections.abc import Iterable, Iterator
 
 from patchkit.analysis.upstream.reading.files import parse
-from patchkit.analysis.uses.scopes import stored
-from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
+from patchkit.authoring.scaffold.source_edits import span
 
 _DISPLAYS = (ast.Tuple, ast.List)
-
-
-def names_set_together(node: ast.Assign) -> set[str]:
-    """Return the names that an assignment sets, unless it sets one name alone.
-
-    Args:
-        node: The assignment.
-    """
-    first, *further = node.targets
-    if isinstance(first, ast.Name) and not further:
-        return set()
-    names: set[str] = set()
-    for target in node.targets:
-        names |= stored(target)
-    return names
 
 
 def values_by_name(node: ast.stmt) -> dict[str, ast.expr]:
@@ -73,55 +56,8 @@ def element_text(content: bytes, node: ast.expr) -> str:
     return f"({text})"
 
 
-def separated(content: bytes) -> bytes:
-    """Return a module with each assignment that pairs names and values as one for each name.
-
-    It stays where a value reads one of the names, which it means as they were before.
-
-    Args:
-        content: The text of the module.
-    """
-    return rewritten(content, _separations)
-
-
-def _separations(content: bytes) -> Iterator[TextChange]:
-    """Write the changes that `separated` makes."""
-    tree, _ = parse(content)
-    for node in tree.body:
-        values = values_by_name(node)
-        if not values:
-            continue
-        names_read = _names_in(values.values())
-        if not names_read.isdisjoint(values):
-            continue
-        lines = []
-        for name, value in values.items():
-            text = element_text(content, value)
-            assignment = f"{name} = {text}"
-            lines.append(assignment)
-        assignments = "\n".join(lines)
-        start, end = span(content, node)
-        yield start, end, assignments
-
-
-def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """List the names that code reads."""
-    names: set[str] = set()
-    for node in nodes:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name):
-                names.add(part.id)
-    return names
-
-
 def _is_same_code(text: str, expected: str) -> bool:
     """Whether two expressions are parsed as the same; a text that is no Python is like none."""
-    assignment = f"_ = {text}"
-    tree, fault = parse(assignment.encode())
-    expected_assignment = f"_ = {expected}"
-    expected_tree, expected_fault = parse(expected_assignment.encode())
-    if fault or expected_fault:
-        return False
-    structure = ast.dump(tree)
-    expected_structure = ast.dump(expected_tree)
-    return structure == expected_structure
+    tree, fault = parse(f"_ = {text}".encode())
+    expected_tree, _ = parse(f"_ = {expected}".encode())
+    return not fault and ast.dump(tree) == ast.dump(expected_tree)

@@ -37,7 +37,7 @@ def returned_by(node: ast.AST) -> str:
     if not decorators <= _TRANSPARENT:
         return ""
     is_generator = any(
-        isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _own_parts(node)
+        isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own_parts(node)
     )
     if isinstance(node, ast.AsyncFunctionDef):
         return "an asynchronous generator" if is_generator else "a coroutine"
@@ -53,12 +53,16 @@ def returned_by(node: ast.AST) -> str:
     return "its result"
 
 
-def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes inside a function, by recursion; functions and classes in it are left out."""
+def own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes inside a function, by recursion; functions and classes in it are left out.
+
+    Args:
+        node: The function.
+    """
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*SCOPES, ast.Lambda)):
             yield child
-            yield from _own_parts(child)
+            yield from own_parts(child)
 
 
 def classes_of_super(node: ast.AST) -> set[str]:

@@ -49,8 +49,8 @@ class Worker(Base):
 MERGED = '''\
 """What works."""
 
-import json
 import os
+import json
 
 
 class Base:

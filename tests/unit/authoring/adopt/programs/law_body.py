@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FACTOR = 3
-PAIRED, OTHER = 5, 6
+PAIRED = 5
 limit: Any = upstream_limit + FACTOR
 sizes = {**upstream_sizes, "b": FACTOR}
 text = """

@@ -1,0 +1,125 @@
+"""Finds what a body does as it is imported, beside binding names."""
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    dotted,
+    expressions,
+)
+from patchkit.authoring.adopt.definitions import (
+    IMPORTS,
+    PARTS_OF_PROPERTY,
+    Definitions,
+    imports_of,
+    is_for_types,
+    is_main_program,
+    name_of,
+    names_in,
+    origin_of,
+)
+from patchkit.authoring.adopt.global_names import inner_statements, reached
+from patchkit.authoring.adopt.members import ASSIGNMENTS
+
+_BLOCKS = (ast.If, ast.Try, ast.With)
+"""The statements of which those inside count, and not they themselves."""
+_REGISTERS_NOTHING = frozenset(
+    {"abc", "contextlib", "dataclasses", "enum", "functools", "typing"}
+)
+"""Modules whose decorators change what they decorate alone."""
+
+
+@dataclass(frozen=True)
+class BodyEffects:
+    """A body, some definitions of which are to stand in modules of upstream.
+
+    Args:
+        definitions: what the body defines and imports.
+        moved: the qualified names of what moves, and the names that it uses.
+    """
+
+    definitions: Definitions
+    moved: Set[str]
+
+    def statements(self) -> Iterator[str]:
+        """Yield the statements that do more than bind names and do not move, by first lines."""
+        for node in self._staying(self.definitions.tree.tree.body, ""):
+            if self._acts(node) or self._touches(node):
+                yield ast.unparse(node).partition("\n")[0]
+
+    def _staying(self, body: Iterable[ast.stmt], prefix: str) -> Iterator[ast.stmt]:
+        """List the statements that do not move, and those in their blocks and classes."""
+        for node in body:
+            name = f"{prefix}{name_of(node)}"
+            if name in self.moved or is_main_program(node) or is_for_types(node):
+                continue
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from self._staying(node.body, f"{name}.")
+            elif isinstance(node, _BLOCKS):
+                yield from self._staying(inner_statements(node), prefix)
+
+    def _acts(self, node: ast.stmt) -> bool:
+        """Whether a statement is there for what it does, not for the names that it binds."""
+        if isinstance(node, IMPORTS):
+            # What nothing reads is imported for what its import does.
+            imports = dict(imports_of(node, self.definitions.tree))
+            return not any(map(self._is_read, imports, imports.values()))
+        if isinstance(node, ast.Expr):
+            return not isinstance(node.value, ast.Constant)
+        if isinstance(node, SCOPES):
+            return not all(map(self._registers_nothing, node.decorator_list))
+        if isinstance(node, ASSIGNMENTS):
+            return _sets_part(node)
+        return not isinstance(node, (ast.Assert, ast.Pass, *_BLOCKS))
+
+    def _is_read(self, name: str, statement: str) -> bool:
+        """Whether code or a text of the body has an imported name; of the standard library, any."""
+        if origin_of(statement).partition(".")[0] in sys.stdlib_module_names:
+            return True
+        words = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
+        return name in self.moved or len(words) > 1
+
+    def _registers_nothing(self, decorator: ast.expr) -> bool:
+        """Whether a decorator is known to change nothing but what it decorates."""
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = dotted(function)
+        if name.rpartition(".")[2] in PARTS_OF_PROPERTY:
+            return True
+        top = name.partition(".")[0]
+        if top in self.definitions.imports:
+            return origin_of(self.definitions.imports[top]) in _REGISTERS_NOTHING
+        return top not in self.definitions.binders and hasattr(builtins, top)
+
+    def _touches(self, node: ast.stmt) -> bool:
+        """Whether a statement calls something with what moves, or derives from it."""
+        moved = self.moved & self.definitions.named.keys()
+        for part in _running_parts(node):
+            if not moved.isdisjoint(reached(self.definitions.named, names_in(part))):
+                return True
+        return False
+
+
+def _sets_part(node: ast.stmt) -> bool:
+    """Whether an assignment sets an attribute or an item of something."""
+    for part in ast.walk(node):
+        is_set = isinstance(getattr(part, "ctx", None), ast.Store)
+        if is_set and isinstance(part, (ast.Attribute, ast.Subscript)):
+            return True
+    return False
+
+
+def _running_parts(node: ast.stmt) -> Iterator[ast.AST]:
+    """List what runs code of functions and classes as a statement runs."""
+    for field in ("decorator_list", "bases", "keywords"):
+        yield from getattr(node, field, ())
+    parts = list(expressions(node))
+    if isinstance(node, DEFS):
+        parts += ast.walk(node.args)
+    yield from (part for part in parts if isinstance(part, ast.Call))
