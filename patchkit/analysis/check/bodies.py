@@ -69,7 +69,7 @@ class BodyUses:
         own_package = pack.name.partition(".")[0]
         order = count(start=-1, step=-1)
         pending = [_Helper(is_guarded=False, is_deferred=False, order=0, module=body)]
-        seen = {pack.name}  # its module has the rows, and uses nothing itself
+        seen = {pack.name}  # its module, which has the rows, is left out
         while pending:
             helper = heappop(pending)
             if helper.module in seen:

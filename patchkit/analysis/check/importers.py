@@ -44,7 +44,7 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
 def _replaced(
     coverage: Coverage, release: CheckedRelease
 ) -> Iterator[tuple[str, Target]]:
-    """Yield rows, by name, each with a target that it replaces or wraps, copies included."""
+    """Yield rows, by name, each with a target that it replaces, and whose copies it repoints."""
     for row in coverage.rows:
         for change in coverage.due(row, release):
             if isinstance(change, (Replace, Wrap, Decorate)) and change.rebind:

@@ -124,7 +124,7 @@ def _is_conclusive(occurrence: _Occurrence, now: float) -> bool:
     process = occurrence.process
     status, _ = process.stand(occurrence.patch)
     if status not in _FOR_HERE or process.is_starting:
-        return False  # a patch that has failed cannot be used, whatever its role
+        return False  # one that has failed, or was skipped, is used nowhere
     if process.is_copy:
         return True  # the process that it was forked from counts
     last_look = max(process.looked or 0, process.verified or 0)

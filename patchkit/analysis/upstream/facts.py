@@ -142,7 +142,7 @@ def _with_source(
 ) -> Facts:
     """Add the facts that only the source of a target tells: hashes, bases and the like."""
     functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
-    shape = None  # of several definitions, by a condition, it would not tell which one
+    shape = None  # of a property with a setter, which has several functions
     if len(functions) == 1:
         shape = of_nodes(functions, named=False)
     bases = [

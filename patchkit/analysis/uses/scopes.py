@@ -99,6 +99,7 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
     for node in ast.walk(tree.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, target, _ in imported(node, tree):
+                # Another statement may have bound it before, or made it None.
                 if targets.setdefault(name, target) != target:
                     targets[name] = None
         else:

@@ -273,8 +273,8 @@ class Files:
         """
         needed = set(paths)
         unparsed = [path for path in needed if self._key(path) not in self._shared]
-        # Of the others, those with content that no release had; for content that was parsed before,
-        # and dropped since, it would be too much.
+        # Of the others, only those with new content: a file that was parsed before, and dropped
+        # since, is fetched once it is needed.
         ever_parsed = self._shared.ever_parsed()
         likely = {path for path, _ in ever_parsed} - needed
         changed = [path for path in likely if self._key(path) not in ever_parsed]

@@ -258,6 +258,7 @@ class ReleaseLookup(Lookup):
         functions = tree.rebound_in_functions().get(name)
         if not functions:
             return values
+        # One of them stands for all: the first by name, so that messages stay the same.
         reason = f"{min(functions)}() rebinds {name}, possibly at import"
         doubted: list[Value] = []
         for value in values:
