@@ -14,6 +14,7 @@ from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import UpstreamError, VersionError
 from patchkit.registry import GROUP
+from patchkit.settings import Settings
 
 _SECONDS = 1.0
 """The time for comparing installed files; files with targets are compared even after that."""
@@ -42,6 +43,24 @@ def contradicted(version: FoundVersion) -> str:
                 f"{version.source}, or install {version.version}"
             )
     return ""
+
+
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Yield a warning for each version that a variable names while another one is installed.
+
+    Args:
+        settings: The settings of this process.
+    """
+    versions = Versions.of(settings)
+    names = [name for name, _ in settings.versions]
+    if settings.vllm_version:
+        names.append("vllm")
+    for name in names:
+        version = versions.find(name)
+        if version is not None:
+            fault = contradicted(version)
+            if fault:
+                yield f"{name} {version.version} ({version.source}), {fault}"
 
 
 def edited_files(rows: Collection[Row]) -> Iterator[HealthLine]:

@@ -232,7 +232,7 @@ def _related(running: _Processes, writers: set[int], directory: str | None) -> s
     family = writers & pids
     parents = {running[pid]["ppid"] for pid in family} & pids
     raylets = {pid for pid in parents if running[pid]["name"] == "raylet"}
-    relatives = _children(running, raylets)
+    relatives = _children(running, raylets | family)
     if directory:
         relatives |= {pid for pid in running if _writes_to(pid, directory)}
     # A generation at a time, until one brings nobody new.

@@ -54,17 +54,26 @@ def propose_roles(
         imported_in = _probed_roles(probe, target, _IMPORTED)
         if called_in:
             roles |= called_in
-            sources[f"the probe of {probe.get('began')}"] = None
+            sources[_words_of_probe(probe)] = None
         elif of_module:
             roles |= of_module
             sources[_words_of_table(table)] = None
         elif imported_in:
             roles |= imported_in
             is_called = False
-            sources[f"the probe of {probe.get('began')}"] = None
+            sources[_words_of_probe(probe)] = None
         else:
             return None
     return ProposedRoles(frozenset(roles), " and ".join(sources), is_called)
+
+
+def _words_of_probe(probe: dict[str, Any]) -> str:
+    """Say which probe it was, for `ProposedRoles.source`: when, and of which command."""
+    words = f"the probe of {probe.get('began')}"
+    command = probe.get("command")
+    if isinstance(command, list) and command:
+        words += f" ({' '.join(map(str, command))})"
+    return words
 
 
 def _words_of_table(table: dict[str, Any]) -> str:

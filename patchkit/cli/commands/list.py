@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from patchkit.cli import options
+from patchkit.cli.health import contradictions
 from patchkit.cli.output import say
 from patchkit.cli.report.as_json import list_json
 from patchkit.cli.report.words import count
@@ -12,6 +13,7 @@ from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.requirements import canonical
 from patchkit.registry import is_own_pack
+from patchkit.settings import Settings
 
 
 @click.command("list")
@@ -71,6 +73,9 @@ def command(
             "--releases, Markdown and a badge: expected --debt with them"
         )
     rows, selection = options.rows_and_selection(packs, vllm)
+    if vllm is None:
+        for warning in contradictions(Settings.read()):
+            say(warning)
     versions = {
         name: selection.versions.find(name)
         for name in options.required_distributions(rows)

@@ -17,6 +17,7 @@ from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
 from patchkit.analysis.status.runs import discard_run, new_run
+from patchkit.cli.health import contradictions
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
@@ -96,6 +97,8 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
         say(str(error))
         return
     check_names(settings, [row.name for row in registry])
+    for warning in contradictions(settings):
+        say(warning)
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")

@@ -248,8 +248,10 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
     quoted = ", ".join(map(repr, names))
     expected = f"some of {quoted}"
     is_collection = isinstance(roles, _COLLECTIONS)
-    is_filled = is_collection and roles
-    checks.require(is_filled, "roles", roles, expected)
+    checks.require(
+        is_collection, "roles", roles, f"a set such as {{Role.MAIN}}, {expected}"
+    )
+    checks.require(bool(roles), "roles", roles, expected)
     for role in roles:
         if role not in names:
             shown = f"the unknown role {role!r}"

@@ -53,6 +53,17 @@ def listed(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     return data
 
 
+def test_a_version_that_contradicts_what_is_installed_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its patches are left out, or selected, for another release than that which runs."""
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "packaging=1.0")
+    assert main(["list", "--format", "json"]) == 0
+    said = capsys.readouterr().err
+    assert "packaging 1.0 (PATCHKIT_VERSIONS), but " in said
+    assert "unset PATCHKIT_VERSIONS, or install 1.0" in said
+
+
 def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON has the keys that programs rely on, and they hold what the row says."""
     data = listed(capsys)

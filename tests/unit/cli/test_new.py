@@ -412,7 +412,8 @@ def test_roles_come_from_the_last_probe(
     """Without `--role` they are proposed; with it, and from a folder, what differs is said."""
     monkeypatch.setenv("PATCHKIT_JOURNAL", str(tmp_path))
     (tmp_path / "probe.json").write_text(
-        '{"began": "2026-11-27", "targets": [{"target": "up.mod:f", "roles": ["worker"]}]}'
+        '{"began": "2026-11-27", "targets": [{"target": "up.mod:f", "roles": ["worker"],'
+        ' "evidence": "called"}]}'
     )
     target = ["--target", "up.mod:f", "--releases", "up==1.2"]
     assert main(["new", "p", *target, "--pack", "my_pack"]) == 0

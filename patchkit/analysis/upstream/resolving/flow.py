@@ -288,11 +288,20 @@ class Flow:
     def _loop(
         self, node: ast.For | ast.AsyncFor, cases: BindingCases
     ) -> BindingCases | None:
-        """Follow the body of a loop once, and not at all."""
+        """Follow the body of a loop once, and not at all; then its `else`, which a break skips."""
         after_once = self.run(node.body, self._assign_to(node.target, node, cases))
-        return join_branches(
+        end = join_branches(
             (Condition("the loop runs"), after_once),
             (Condition("not (the loop runs)"), cases),
+        )
+        if not node.orelse or end is None:
+            return end
+        after_else = self.run(node.orelse, end)
+        if not any(isinstance(part, ast.Break) for part in ast.walk(node)):
+            return after_else
+        return join_branches(
+            (Condition("the loop breaks"), end),
+            (Condition("not (the loop breaks)"), after_else),
         )
 
     def _with(

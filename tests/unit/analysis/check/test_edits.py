@@ -142,6 +142,14 @@ def test_an_edit_that_upstream_has_made_already(world: World) -> None:
     assert "new is there already" in finding.message
 
 
+def test_a_part_of_the_old_text_is_no_sign_of_a_merge(world: World) -> None:
+    """Upstream has added a condition to what the Edit would take one out of."""
+    change = edit("not keep and failed", "failed")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    mod = "def f(keep, failed, more):\n    return not keep and more and failed\n"
+    assert codes(checked([subject("1.0", mod=mod)])) == ["PK111"]
+
+
 def test_a_new_text_that_is_elsewhere_too_is_no_merge(world: World) -> None:
     """A `break` in a loop does not make one outside of it right."""
     world.pack(row("p", "patch_a", edit("x = 1", "break")), patch_a="")

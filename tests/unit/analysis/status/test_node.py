@@ -229,3 +229,12 @@ def test_the_writer_of_a_journal_is_in_its_name(
 ) -> None:
     """Host and pid of the writer are read from a file's name, '' and 0 where it has none."""
     assert node.writer(name) == found
+
+
+def test_descendants_of_writers_are_related() -> None:
+    """A child that has dropped the variable of the journal's directory is one, too."""
+    running: Any = {
+        pid: {"ppid": ppid, "name": "python"}
+        for pid, ppid in ((1, 0), (2, 1), (3, 2), (4, 0))
+    }
+    assert node._related(running, {1}, None) == {1, 2, 3}

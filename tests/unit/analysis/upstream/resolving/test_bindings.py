@@ -82,6 +82,8 @@ def bindings(text: str, platform: Platform = LINUX_311) -> list[str]:
         # loops and cases
         ("for x in (1, 2): pass", ["1", "-"]),
         ("for x in xs: pass", ["1", "-"]),
+        ("for y in ys:\n pass\nelse:\n x = 1", ["4"]),
+        ("for y in ys:\n if y: break\nelse:\n x = 1", ["-", "4"]),
         ("while a:\n x = 1", ["-", "1"]),
         ("match a:\n case 1:\n  x = 1\n case _:\n  x = 2", ["-", "1"]),
     ],
