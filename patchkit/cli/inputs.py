@@ -79,7 +79,7 @@ def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
     Raises:
         UsageError: There are none.
     """
-    rows, _ = rows_of(packs, names)
+    rows, _findings = rows_of(packs, names)
     maintained = [row for row in rows if names or _is_maintained_here(row.pack)]
     if not maintained:
         maintained = [

@@ -242,7 +242,7 @@ def locks_of(file: str | None) -> Locks:
     """Return the locks: the file that is named, or else those of the packs and of this directory.
 
     Args:
-        file: The value of `--lock`; see `lock_named`.
+        file: The value of `--lock`; None for the file that a variable or the project names.
 
     Raises:
         UsageError: A file is named that does not exist.

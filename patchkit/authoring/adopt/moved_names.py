@@ -19,7 +19,7 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
     """
 
     def changes(content: bytes) -> Iterator[TextChange]:
-        tree, _ = parse(content)
+        tree, _fault = parse(content)
         for node in ast.walk(tree):
             if not isinstance(node, ast.ImportFrom):
                 continue

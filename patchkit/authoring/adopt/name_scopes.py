@@ -91,9 +91,9 @@ class NameScope:
         Args:
             statement: The import.
             module: The module that it is in, for relative imports.
-            is_plain: See `bind`.
+            is_plain: Whether the import always runs, so that the names have no other meaning.
         """
-        for name, target, _ in imported(statement, module):
+        for name, target, _imported in imported(statement, module):
             dotted_name = str(target).replace(":", ".")
             _bind(self.dotted_names, name, [dotted_name], is_plain=is_plain)
 

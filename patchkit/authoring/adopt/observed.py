@@ -90,7 +90,8 @@ class PileObservation:
     ) -> list[ObservedChange]:
         """Return the changes of attributes that no row has as its target.
 
-        A row with `rebind` also changes other names of its target: these do not count.
+        A row with `rebind` also sets copies of its target elsewhere: a name that now has the same
+        value as such a target does not count.
 
         Args:
             rebind_by_target: The `rebind` of rows, by target.

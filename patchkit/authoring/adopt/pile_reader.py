@@ -175,7 +175,7 @@ class PileReader:
         if context.function:
             return
         modules: dict[str, None] = {}
-        for _, _, target in imported(node, self.module):
+        for _name, _stands_for, target in imported(node, self.module):
             modules[target.module] = None
             # `from package import name` may import the module `package.name`.
             modules[str(target).replace(":", ".")] = None

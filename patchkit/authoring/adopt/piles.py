@@ -379,7 +379,7 @@ class _ModuleRows:
         """Make the change of one attribute: a Wrap where possible, else an Add or a Replace."""
         is_wrap = can_be_wrapped(self.reader, self._pile.readers, placement, facts)
         if is_wrap and body.wrapped(placement, is_method=facts.kind in METHODS):
-            by, _ = body.by(placement)
+            by, _own_name = body.by(placement)
             return Wrap(str(target), by=by, rebind=False)
         by, own_name = body.by(placement)
         when = body.when(placement, own_name)

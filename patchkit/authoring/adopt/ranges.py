@@ -46,8 +46,8 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     Args:
         text: the requirement.
         new: the version of the release.
-        is_new: see `carried_requirements`.
-        is_over: see `carried_requirements`.
+        is_new: whether the row now holds for that release on, and no longer for older ones.
+        is_over: whether the row ends before that release.
     """
     requirement = parse_requirement(text)
     allowed = satisfies(new, str(requirement.specifier))

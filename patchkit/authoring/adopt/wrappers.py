@@ -272,7 +272,7 @@ def _header_length(lines: Sequence[str]) -> int:
     """
     for length in range(1, len(lines)):
         with_empty_body = "\n".join([*lines[:length], "    pass", ""])
-        _, fault = parse(with_empty_body.encode())
+        _tree, fault = parse(with_empty_body.encode())
         if not fault:
             return length
     raise SyntaxError("its header shares a line with its body")

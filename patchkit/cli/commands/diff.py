@@ -64,7 +64,7 @@ def command(
             "--to, --here, --path and --wheel: expected at most one of them"
         )
     release_options = options.ReleaseOptions(path=path, wheel=wheel, here=is_here)
-    (row,), _ = inputs.rows_of(packs, [name])
+    (row,), _findings = inputs.rows_of(packs, [name])
     reviewed = options.locks_of(lock).of_all([row])
     package = released([row])[0]
     first, last = ends(row, on_index(canonical(package), library), reviewed, old, new)

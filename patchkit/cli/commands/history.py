@@ -70,7 +70,7 @@ def command(
             f"found {target!r}, expected the name of a patch, or a target with a colon, "
             f"such as {module}:{name}"
         )
-    (row,), _ = inputs.rows_of(packs, (target,))
+    (row,), _findings = inputs.rows_of(packs, (target,))
     return _follow_patch(row, releases, nightlies, repository, library, form)
 
 
@@ -82,7 +82,7 @@ def _is_module(name: str, packs: tuple[str, ...]) -> bool:
     package, dot, _ = name.partition(".")
     if not dot:
         return False
-    rows, _ = inputs.rows_of(packs, ())
+    rows, _findings = inputs.rows_of(packs, ())
     return package in packages_of(rows)
 
 

@@ -149,7 +149,7 @@ def _list_debt(
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
         names = [row.name for row in rows]
-        report, _ = check_patches(
+        report, _diffs = check_patches(
             names, packs, release_options, lock=None, library=library
         )
     ledger = [debt_of(row, report) for row in rows]

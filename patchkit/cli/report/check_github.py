@@ -133,6 +133,7 @@ def as_markdown(report: Report) -> str:
     for state_table in view.state_tables(report):
         lines = _state_lines(state_table)
         text = "\n".join(lines)
+        # The tables take at most half of the room, to leave some for the findings.
         length = _length(parts) + len(text)
         if length > _LARGEST // 2:
             title = _text(str(state_table))

@@ -21,7 +21,7 @@ def print_debt(ledger: Sequence[Debt]) -> None:
         ledger: The patches, each with the reasons why it is needed.
     """
     table = columns(*map(whole, _HEADS[:4]), Column("upstream", ratio=1))
-    for name, since, releases, end, upstream, _ in _cells(ledger):
+    for name, since, releases, end, upstream, _why in _cells(ledger):
         table.add_row(
             Text(name, "name"),
             since,

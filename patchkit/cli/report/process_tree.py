@@ -173,7 +173,7 @@ def _kind(process: ProcessStatus, children: Children) -> object:
         return None
     statuses = []
     for patch in process.patches.values():
-        status, _ = process.stand(patch)
+        status, _reason = process.stand(patch)
         statuses.append((patch.name, status))
     return (
         process.host,
@@ -274,7 +274,7 @@ def _summary(process: ProcessStatus, idle: Collection[str]) -> Text:
     statuses = Counter[str]()
     for patch in process.patches.values():
         if process.is_due(patch) and patch.name not in idle:
-            status, _ = process.stand(patch)
+            status, _reason = process.stand(patch)
             statuses[status] += 1
     texts = []
     for status, style in STYLES.items():

@@ -86,7 +86,7 @@ def live(*, everything: bool) -> Iterator[Callable[[Picture], None]]:
     """Open a display on which each picture replaces the one before.
 
     Args:
-        everything: See `print_status`.
+        everything: Whether to list also patches that come with patchkit and do not apply.
 
     Yields:
         The function that shows a picture.
@@ -121,7 +121,7 @@ def sections(picture: Picture, *, everything: bool) -> Iterator[Section]:
 
     Args:
         picture: The processes.
-        everything: See `print_status`.
+        everything: Whether to list also patches that come with patchkit and do not apply.
     """
     if picture.processes:
         idle: set[str] = set()
@@ -158,7 +158,7 @@ def _page(
 
     Args:
         picture: The processes.
-        everything: See `print_status`.
+        everything: Whether to list also patches that come with patchkit and do not apply.
         is_live: Whether it is shown on a live display.
     """
     title = (heading(picture), "heading")

@@ -41,7 +41,7 @@ class ShownPatches(NamedTuple):
         for occurrences in self.folded.values():
             for process, patch in occurrences:
                 if process.is_due(patch):
-                    status, _ = process.stand(patch)
+                    status, _reason = process.stand(patch)
                     statuses.add(status)
         described = " or ".join(sorted(statuses, reverse=True))
         return folded_patches(len(self.folded), described or "for other roles")
@@ -152,7 +152,7 @@ def _status_in_role(occurrences: Occurrences, role: str) -> Text:
     for process, patch in occurrences:
         has_role = role in process.roles
         if has_role and patch.is_for(role):
-            status, _ = process.stand(patch)
+            status, _reason = process.stand(patch)
             statuses[status] += 1
     is_single = statuses.total() == 1
     texts = []

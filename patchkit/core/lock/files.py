@@ -169,7 +169,7 @@ def is_installed(file: Path) -> bool:
 
 
 def _own_lock(pack: str) -> Path | None:
-    """Find the nearest lock of a pack, as `Locks.own` says."""
+    """Find the lock of a pack in its own folder, or else in the nearest that may hold it."""
     for folder in _folders(pack):
         file = folder / NAME
         if file.is_file():

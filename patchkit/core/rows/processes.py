@@ -48,6 +48,8 @@ class ProcessRow(Record):
     def leaves_out(self, rows: Iterable[Row]) -> list[str]:
         """Name the patches for main whose targets are not used if an engine has this process.
 
+        So it is with those of vLLM's Python server where its Rust frontend serves the requests.
+
         Args:
             rows: The rows of patches to choose from.
 

@@ -129,7 +129,7 @@ class SourceLines:
         return self._aboves[at, indent]
 
     def _find_above(self, at: int, indent: int) -> int | None:
-        """Do what `above` says, for an answer that is not known yet.
+        """Find the nearest line above that starts a statement; `above` keeps the answer.
 
         The line is mostly a few lines above, so what is searched first is a short text before `at`;
         then longer ones before that.

@@ -129,6 +129,7 @@ class Versions:
             requirement: The requirement (PEP 508); of one with a marker that is never certain.
         """
         name = plain_name(requirement)
+        # A distribution whose version the user sets counts as installed.
         if name is None or canonical(name) in self._believed:
             return False
         from patchkit.core.versions.absent import is_absent  # noqa: PLC0415 - as a process ends
@@ -142,7 +143,7 @@ class Versions:
         return ProviderSearch(name, self._path).found()
 
     def _reason(self, text: str) -> str | None:
-        """Do what `unmet` does, for a requirement that is asked for the first time."""
+        """Say why a requirement does not hold here, None if it does; `unmet` keeps the answer."""
         requirement = parse_requirement(text)
         if not applies_here(requirement):
             return None
