@@ -246,12 +246,9 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
         return
     names = [role.value for role in Role]
     quoted = ", ".join(map(repr, names))
-    expected = f"some of {quoted}"
-    is_collection = isinstance(roles, _COLLECTIONS)
-    checks.require(
-        is_collection, "roles", roles, f"a set such as {{Role.MAIN}}, {expected}"
-    )
-    checks.require(bool(roles), "roles", roles, expected)
+    expected = f"a set such as {{Role.MAIN}}, of some of {quoted}"
+    is_filled = isinstance(roles, _COLLECTIONS) and roles
+    checks.require(is_filled, "roles", roles, expected)
     for role in roles:
         if role not in names:
             shown = f"the unknown role {role!r}"

@@ -72,12 +72,12 @@ class Target(Record):
     @property
     def holder(self) -> "Target":
         """The target that has it as an attribute or item: `m:C` for `m:C.f`, `m` for `m:C`."""
-        *outer, last = self.steps
-        if not outer:
-            return Target(self.module)
-        # The text of the last step: `['key']`, or a name and the dot before it.
-        size = len(str(last)) if isinstance(last, Item) else len(last) + 1
-        return Target(self.module, self.qualname[:-size])
+        outer = self.steps[:-1]
+        qualname = ""
+        for step in outer:
+            dot = "." if qualname and not isinstance(step, Item) else ""
+            qualname += f"{dot}{step}"
+        return Target(self.module, qualname)
 
     def __str__(self) -> str:
         if not self.qualname:

@@ -58,7 +58,7 @@ def refusal(**fields: Any) -> DeclarationError:
             "'main', 'engine-core', 'worker'",
         ),
         ("roles", {Role.MAIN, 3}, "the unknown role 3", "'main'"),
-        ("roles", "main", "str 'main'", "a set such as {Role.MAIN}, some of 'main'"),
+        ("roles", "main", "str 'main'", "a set such as {Role.MAIN}, of some of 'main'"),
         ("roles", set(), "set()", "some of 'main'"),
         ("roles", 3, "int 3", "some of 'main'"),
         ("changes", (), "none", "at least one change, such as Replace(…)"),

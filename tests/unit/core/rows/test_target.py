@@ -54,3 +54,18 @@ def test_a_text_that_is_no_target_is_refused(text: str) -> None:
     """A text that is neither a module nor a module with a qualname is a ValueError."""
     with pytest.raises(ValueError):  # noqa: PT011 - rules.py says what was wrong
         Target.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("target", "holder"),
+    [
+        ("m:C.f", "m:C"),
+        ("m:C", "m"),
+        ("m:T['a']", "m:T"),
+        ("m:T[ 'a' ]", "m:T"),
+        ("m:T[0x10].f", "m:T[16]"),
+    ],
+)
+def test_the_holder_of_a_target(target: str, holder: str) -> None:
+    """However an item is written."""
+    assert str(Target.parse(target).holder) == holder
