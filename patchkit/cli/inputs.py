@@ -65,6 +65,17 @@ def rows_of(
     ]
 
 
+def rows_beside(packs: Collection[str], rows: Collection[Row]) -> list[Row]:
+    """Return the rows of all packs but some; what they add is there for these.
+
+    Args:
+        packs: The packs of the command line; may be empty.
+        rows: The rows that are left out.
+    """
+    everything, _ = read_packs(Settings.read(), packs)
+    return [row for row in everything if row not in rows]
+
+
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:
     """Return the rows that a command about the user's own patches is for.
 

@@ -13,6 +13,7 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.requirements import parse_version
+from patchkit.registry import read_pack
 
 _DAY = re.compile(r"\.dev(\d{4})(\d\d)(\d\d)")
 """The day in the version of a nightly, such as `1.2.dev20261125`."""
@@ -168,7 +169,7 @@ def _bisected(
 
 def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     """List what breaks a patch in a release, whether or not that is in the row's range."""
-    coverage = Coverage([row], [release], inverse=True)
+    coverage = Coverage([row], [release], inverse=True, beside=read_pack(row.pack))
     pack = PackSource(row.pack)
     judge = Judge(row, release, pack, EditSequence())
     faults: list[Fault] = []

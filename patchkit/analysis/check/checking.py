@@ -60,6 +60,7 @@ class Check:
         commands: writes the commands that findings advise; None for commands without options.
         faults: the findings from reading the packs.
         inverse: whether rows are checked in releases out of their range as well.
+        beside: further rows, which are not checked, and whose additions are there.
     """
 
     def __init__(
@@ -72,8 +73,9 @@ class Check:
         *,
         faults: Sequence[Finding] = (),
         inverse: bool = False,
+        beside: Sequence[Row] = (),
     ) -> None:
-        self._coverage = Coverage(rows, releases, inverse=inverse)
+        self._coverage = Coverage(rows, releases, inverse=inverse, beside=beside)
         self._faults = faults
         self._lock = lock
         self._versions = known

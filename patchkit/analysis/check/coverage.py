@@ -27,6 +27,7 @@ class Coverage:
         rows: the rows.
         releases: the releases.
         inverse: whether rows are checked in releases out of their range as well.
+        beside: further rows, which add names to releases as the rows themselves do.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Coverage:
         releases: Sequence[CheckedRelease],
         *,
         inverse: bool = False,
+        beside: Sequence[Row] = (),
     ) -> None:
         self.inverse = inverse
+        self.beside = beside
         self.rows = rows
         self.releases = releases
         self.packages = packages_of(rows)

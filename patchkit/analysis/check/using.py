@@ -355,7 +355,7 @@ class RowUses:
         """Return the dotted names that rows add to a release, as `_dotted` writes them."""
         if release.name not in self._added_names:
             names: list[str] = []
-            for row in self._coverage.rows:
+            for row in (*self._coverage.rows, *self._coverage.beside):
                 names += [
                     _dotted(change.place)
                     for change in self._coverage.due(row, release)

@@ -31,6 +31,7 @@ from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, 
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import ScaffoldError, TargetError, shown
+from patchkit.registry import read_pack
 
 _SHARED = "other rows of the body use {}, too"
 
@@ -360,7 +361,7 @@ class Rebase:
         Args:
             body: the text of the body, which is changed.
         """
-        coverage = Coverage([self.row], [self.new])
+        coverage = Coverage([self.row], [self.new], beside=read_pack(self.row.pack))
         uses = RowUses(coverage, {self.pack.name: self.pack})
         misfits_by_release = uses.misfits(self.row, [self.new])
         misfits = misfits_by_release[self.new.name]

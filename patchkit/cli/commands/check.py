@@ -165,6 +165,7 @@ def check_patches(
             commands,
             faults=faults,
             inverse=inverse,
+            beside=inputs.rows_beside(packs, rows),
         )
         report = check.run(progress)
         if rows and report.releases and not _is_unread(report):

@@ -259,5 +259,6 @@ def _faults(breaks: Mapping[str, Break]) -> list[str]:
     for broke in breaks.values():
         for fault in broke.faults:
             first_line, _, _ = fault.message.partition("\n")
-            texts[f"{fault.code.code} {first_line}"] = None
+            summary = first_line.removesuffix("; nearest match:")
+            texts[f"{fault.code.code} {summary}"] = None
     return list(texts)

@@ -95,10 +95,15 @@ def checked(
     subjects: Sequence[CheckedRelease],
     lock: Lock | None = None,
     known: Mapping[str, Sequence[str]] | None = None,
+    names: Sequence[str] = (),
 ) -> Report:
-    """Check the pack `pack`; findings about the pack as a whole come first."""
+    """Check the pack `pack`, or rows of it; findings about the pack as a whole come first."""
     rows, faults = read_packs(Settings(), ["pack"])
-    check = Check(list(rows), subjects, lock or Lock(), known or {}, faults=faults)
+    chosen = [row for row in rows if not names or row.name in names]
+    beside = [row for row in rows if row not in chosen]
+    check = Check(
+        chosen, subjects, lock or Lock(), known or {}, faults=faults, beside=beside
+    )
     return check.run()
 
 

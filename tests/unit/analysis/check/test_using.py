@@ -118,8 +118,9 @@ def test_what_rows_add_and_provide_is_there(world: World) -> None:
         ),
         patch_b="__all__ = []",
     )
-    report = checked([subject("1.0", mod="def f(): ...", lib="")])
-    assert "up.lib has no 'h'" in only_finding(report, "PK601").message
+    for names in ([], ["p"]):
+        report = checked([subject("1.0", mod="def f(): ...", lib="")], names=names)
+        assert "up.lib has no 'h'" in only_finding(report, "PK601").message
 
 
 def test_a_used_name_that_moved_is_found_in_its_new_place(world: World) -> None:
