@@ -145,7 +145,7 @@ class Archived:
         listing = self._listing()
         missing = []
         for path in listing.keys() & set(paths):
-            member = ArchiveMember(*listing[path])
+            member = ArchiveMember(*listing[path])  # see `_member`
             if not self.cache.has(self._cache_key(path, member.size, member.crc)):
                 missing.append(path)
         if missing:
