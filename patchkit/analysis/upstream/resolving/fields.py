@@ -232,7 +232,8 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
         field = _with_call(lookup, owner, field, node.value, kind)
-    # Of a BaseModel, the metaclass answers for private names, and descriptors warn of deprecation.
+    # A BaseModel keeps on the class only private names, for which its metaclass answers, and
+    # deprecated fields, for which a descriptor warns.
     if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
@@ -300,7 +301,7 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
     if has_factory:
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
-        on_class = None
+        on_class = None  # nothing is known of a `Field(…)` without a default
     if None in options or kind == "unknown":  # `**options` has no name
         on_class = None
     keyword_only = None

@@ -266,7 +266,7 @@ def _table_entry(
         return
     node = container.items.get(name)
     if isinstance(node, (ast.Tuple, ast.List)) and node.elts:
-        node = node.elts[-1]
+        node = node.elts[-1]  # the module of `("package", "module")`
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
     module, _, attribute = node.value.partition(":")

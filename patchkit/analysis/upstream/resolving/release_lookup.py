@@ -170,7 +170,7 @@ class ReleaseLookup(Lookup):
             name: The name of the attribute.
         """
         key = (module, name)
-        # `remember` looks there too; this spares most calls what is made for it below.
+        # `remember` would look there, too; most calls are spared making its arguments.
         if key in self._attributes:
             return self._attributes[key]
         reason = f"{module}:{name} is imported in a circle"
@@ -332,4 +332,5 @@ def _importable(values: Sequence[Value]) -> Values:
 
 
 def _is_failed_import(value: Value) -> bool:
+    # The words are those of `expressions._imported`.
     return value.state == "absent" and "is imported:" in value.reason
