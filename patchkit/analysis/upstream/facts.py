@@ -35,13 +35,15 @@ class Facts:
         path: The file that defines it.
         lines: The first and last line of its definition.
         fingerprint: The hash of its source.
-        shape: Of a function, the hash of its source without its name.
+        shape: Of a function, the hash of its source without its name, by which `check` sees that
+            upstream has taken over the function of a patch.
         wording: The hash of how it is written; None where only a parser can find it.
-        wrapped: The code that a call wraps: file, first and last line.
+        wrapped: Code that it runs outside its definition, such as that of f in `x = lru_cache(f)`:
+            file, first and last line.
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
         storage: Of a member of a class, where instances store it, in words; '' if it is an
             attribute of the class itself.
-        returned: Of a function, what kind of thing a call returns, in words.
+        returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
     """
 
@@ -185,7 +187,7 @@ def _fingerprint(cls: Value) -> str:
 
 
 def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
-    """List the file and the lines of each piece of code that a call wraps."""
+    """List the file and the lines of each piece of code that a target runs outside its own."""
     ranges = []
     # `wrapped` lists code for each way in which the name may be bound; each piece counts once.
     for code in dict.fromkeys(itertools.chain.from_iterable(resolution.wrapped)):

@@ -201,7 +201,7 @@ def _children(
     Yields:
         Each with whether it stands in the body of a class.
     """
-    # Whether the parts of the node stand in a class: those of an `if` as it does, of a `def` not.
+    # Whether the node's parts stand in a class: those of an `if` do if it does, of a `def` never.
     is_in_class = isinstance(node, ast.ClassDef) or (
         in_class and not isinstance(node, _SCOPES)
     )

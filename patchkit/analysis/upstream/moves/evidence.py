@@ -32,7 +32,7 @@ SAME_NAME = 0.3
 RENAMED_NEAR = 0.6
 """Likeness from which one of another name is the same, in the same module or class."""
 RENAMED = 0.8
-"""Likeness from which one in another module or class is the same; of a method, with any name."""
+"""Likeness from which a definition anywhere is the same: one of another name, or any method."""
 
 _RARE = 6
 """How many of the rarest words of a definition are looked for in other files."""
