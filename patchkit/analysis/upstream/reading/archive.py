@@ -278,7 +278,7 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with (
             _Bounded(file) as stream,
-            tarfile.open(fileobj=stream, mode="r:") as archive,
+            tarfile.open(fileobj=stream, mode="r:") as archive,  # the stream unpacks
         ):
             yield from _python_members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:

@@ -140,7 +140,8 @@ class Cache:
         """
         file = self._file(name)
         if file and self._takes_files:
-            try:  # compressed fast rather than small, at level 1
+            try:
+                # Level 1 compresses fast rather than small.
                 _write(file, _digest(name, content) + zlib.compress(content, 1))
             except OSError as error:
                 self._takes_files = False
