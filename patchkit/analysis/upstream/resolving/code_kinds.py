@@ -43,7 +43,8 @@ def returned_by(node: ast.AST) -> str:
         return "an asynchronous generator" if is_generator else "a coroutine"
     if is_generator:
         return "a generator"
-    # What overrides a stub may return anything; so may a `def` whose annotation is a lazy one.
+    # A stub does not tell what its overrides return. A plain `def` that is annotated with
+    # `Awaitable` or the like may return a coroutine.
     is_stub = "abstractmethod" in decorators or any(
         isinstance(part, ast.Name) and part.id == "NotImplementedError"
         for part in ast.walk(node)

@@ -139,7 +139,7 @@ class ReleaseLookup(Lookup):
         # While the name is followed in another module, the cases may depend on that circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
         if until is None and not is_followed:
-            # `_submodule_of_same_name` reads the second one.
+            # The second part is for `_submodule_of_same_name`.
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
@@ -241,7 +241,7 @@ class ReleaseLookup(Lookup):
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
     def _values_of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
-        """Return what a name stands for in one case; that may be unbound, as a submodule is."""
+        """Return what a name stands for in one case; one that is unbound may be a submodule."""
         if case.binding:
             return self.bound_values(case, Scope(tree))
         return tuple(

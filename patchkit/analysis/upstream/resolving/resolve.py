@@ -178,7 +178,7 @@ class Resolver:
     def afresh(self) -> "Resolver":
         """Return a resolver of the same release without results; files stay parsed.
 
-        So its `modules.answers` are those on which its own results depend, and no others.
+        Its `modules.answers` will then be what its own results depend on, and not more.
         """
         resolver = copy(self)
         resolver.modules = Modules(self.modules.files)
