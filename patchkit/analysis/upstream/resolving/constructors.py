@@ -190,7 +190,8 @@ def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
     """Whether a field may have a default, or may have none."""
     if field.node.value is not None:
         return field.on_class is None  # `x: int = f()`, where f may return a `field(…)`
-    # An attribute of a base is the default of a field that spells out none.
+    # An attribute of a base is the default of a field that spells out none. Where a base has no
+    # such attribute, `member` returns a single value, an absent one.
     for base in mro(lookup, owner)[1:]:
         if (
             base.has_class_statement

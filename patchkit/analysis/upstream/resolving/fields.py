@@ -172,7 +172,7 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
         return value
     # The enum makes no members of the names that its `_ignore_` lists.
     ignored = body_bindings(lookup, Scope(owner.module_tree, owner.classes), "_ignore_")
-    if ignored[0].binding:
+    if ignored[0].binding:  # a single case without binding: there is no `_ignore_`
         return undecided(f"{owner.qualname}._ignore_ may name {name}")
     return owner.own_attribute(
         name,
@@ -200,6 +200,7 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
     for ancestor in mro(lookup, owner):
+        # A class made by a call, such as `namedtuple(…)`, is taken to make no fields.
         if (
             not ancestor.has_class_statement
             and ancestor.kind is not Kind.CLASS
