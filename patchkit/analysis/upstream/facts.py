@@ -35,13 +35,15 @@ class Facts:
         path: The file that defines it.
         lines: The first and last line of its definition.
         fingerprint: The hash of its source.
-        shape: Of a function, the hash of its source without its name.
+        shape: Of a function, the hash of its source without its name, by which `check` sees that
+            upstream has taken over the function of a patch.
         wording: The hash of how it is written; None where only a parser can find it.
-        wrapped: The code that a call wraps: file, first and last line.
+        wrapped: Code that it runs outside its definition, such as that of f in `x = lru_cache(f)`:
+            file, first and last line.
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
         storage: Of a member of a class, where instances store it, in words; '' if it is an
             attribute of the class itself.
-        returned: Of a function, what kind of thing a call returns, in words.
+        returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
     """
 
@@ -123,6 +125,7 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
         return Facts(resolution.state, resolution.reason, storage=storage)
     facts = Facts(
         resolution.state,
+        # Where it is sure, the reason is only a remark, such as "set by Python".
         "" if resolution.is_sure else resolution.reason,
         str(resolution.kind) if resolution.kind else None,
         is_sure=resolution.is_sure,
@@ -142,7 +145,7 @@ def _with_source(
 ) -> Facts:
     """Add the facts that only the source of a target tells: hashes, bases and the like."""
     functions = [node for node in resolution.nodes if isinstance(node, DEFS)]
-    shape = None  # of a property with a setter, which has several functions
+    shape = None  # stays so for a class, and for a property with several functions
     if len(functions) == 1:
         shape = of_nodes(functions, named=False)
     bases = [
@@ -184,7 +187,7 @@ def _fingerprint(cls: Value) -> str:
 
 
 def _wrapped_lines(resolution: Resolution) -> tuple[tuple[str, int, int], ...]:
-    """List the file and the lines of each piece of code that a call wraps."""
+    """List the file and the lines of each piece of code that a target runs outside its own."""
     ranges = []
     # `wrapped` lists code for each way in which the name may be bound; each piece counts once.
     for code in dict.fromkeys(itertools.chain.from_iterable(resolution.wrapped)):
@@ -198,7 +201,7 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
     """Hash how a target is written, as `wording_of` finds it without a parser.
 
     At run time a process compares this hash before it parses anything. So it is None where
-    `wording_of` finds nothing, or other lines than the resolver.
+    `wording_of` finds nothing, or another definition than the resolver does.
     """
 
     def read(name: str) -> tuple[bytes, bool] | None:
@@ -221,12 +224,12 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
 
 def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
     """Name the class that a member is inherited from; '' if the target's own class defines it."""
-    # What is no member is not inherited, nor is a module's function: `method = function`.
+    # A module's name is not inherited, nor is `method = function`: no class defines that function.
     if not _is_member(target) or "." not in resolution.qualname:
         return ""
     owner_qualname = resolution.qualname.rpartition(".")[0]
     named_class = resolver.resolve(target.holder)
-    if named_class.kind is not Kind.CLASS:
+    if named_class.kind is not Kind.CLASS:  # an object has the member
         return ""
     if (named_class.module, named_class.qualname) == (
         resolution.module,
@@ -253,7 +256,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
         if _accessor_kind(node) == _ACCESSORS[last]:
             return Facts(
                 "present",
-                kind=str(Kind.METHOD),
+                kind=str(Kind.METHOD),  # as Python calls it with the object
                 is_sure=prop.is_sure,
                 module=prop.module,
                 qualname=f"{prop.qualname}.{last}",

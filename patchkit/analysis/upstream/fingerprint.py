@@ -22,8 +22,11 @@ from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_call
 
 _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "simple"})
+"""Fields of nodes that never count, as they do not change what the code does."""
 _ANNOTATIONS = frozenset({"annotation", "returns"})
+"""Fields of nodes that hold an annotation."""
 _BLOCKS = frozenset({"body", "orelse", "finalbody"})
+"""Fields of nodes that hold statements."""
 _READERS = frozenset(
     {
         "custom_op",
@@ -115,7 +118,7 @@ def canonical(
             if _reads_annotations(part):
                 annotated_ids |= _annotated(part)
             yield f"<{_kind(part)}"
-            pending.append((">", False))
+            pending.append((">", False))  # a token stands in no class
             is_named = named or part is not node
             children = _children(
                 part, annotated_ids, in_class=is_in_class, named=is_named
@@ -138,6 +141,7 @@ def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
     # An object without source of its own is identified by its name and signature.
     if value.kind in (Kind.OUTSIDE, Kind.GENERATED):
         parts.append(f"{value.kind} {value.dotted or value.qualname} {value.signature}")
+    # Of `alias = json.loads`, only the name `json.loads` counts, not the assignment.
     if value.kind is not Kind.OUTSIDE:
         # A field's annotation is read by dataclasses, an operator's by what makes its schema.
         is_field = value.kind is Kind.FIELD
@@ -177,8 +181,9 @@ def _digest(parts: Iterable[str]) -> str:
     """Hash tokens; return 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
+        # A string in the source may hold a lone surrogate, which "utf-8" alone refuses.
         digest.update(part.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
+        digest.update(b"\0")  # so that `ab`, `c` is not the same as `a`, `bc`
     return digest.hexdigest()[:16]
 
 
@@ -196,7 +201,7 @@ def _children(
     Yields:
         Each with whether it stands in the body of a class.
     """
-    # Whether the node's fields do: an `if` in a class leaves that as it is, a function ends it.
+    # Whether the node's parts stand in a class: those of an `if` do if it does, of a `def` never.
     is_in_class = isinstance(node, ast.ClassDef) or (
         in_class and not isinstance(node, _SCOPES)
     )
@@ -204,6 +209,7 @@ def _children(
     is_annotated = is_class_field or id(node) in annotated_ids
     for field in node._fields:
         value = getattr(node, field, None)
+        # An empty field is as none at all: newer Pythons have more, such as `type_params`.
         if field in _SKIPPED or value is None or value == []:
             continue
         if field == "name" and not named:

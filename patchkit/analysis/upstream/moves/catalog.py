@@ -71,6 +71,7 @@ def scan(text: bytes) -> list[Definition]:
     scopes: list[Definition] = []  # the classes and functions that the line stands in
     for line in _LINE.finditer(text):
         indent, keyword, name, assigned = line.groups()
+        # `NAME = 1` has no group for it: only one without indentation matches.
         width = len((indent or b"").expandtabs())
         # A line ends the scopes that are not indented less; one with `if` or `try` does only that.
         while scopes and scopes[-1].width >= width:
@@ -96,7 +97,7 @@ def block(text: bytes, definition: Definition) -> bytes:
         text: The content of the file.
         definition: The definition; its decorators are left out.
     """
-    following = _end(definition.width).search(text, definition.start + definition.width)
+    following = _end(definition.width).search(text, definition.start)
     if following is None:
         return text[definition.start :]
     # The pattern begins with the newline that ends the block.
@@ -122,7 +123,7 @@ def parse_definition(text: bytes, definition: Definition) -> ast.stmt | None:
         return None
     statements = tree.body
     first = tree.body[0]
-    if is_indented and isinstance(first, ast.If):
+    if is_indented and isinstance(first, ast.If):  # the header from above
         statements = first.body
     if len(statements) != 1:
         return None
@@ -196,8 +197,9 @@ def _tokens(node: ast.AST, **changes: object) -> list[str]:
 
 
 REACH = 1 << 20
-"""Bytes of files, unpacked, that are fetched in search of one target beyond those that are new."""
+"""How many bytes of files that both releases have are fetched at most to find one target."""
 _WORD = re.compile(rb"[A-Za-z_]\w{5,}")
+"""Matches words of six letters and more: shorter ones are in most files."""
 
 
 class SourceFile:
@@ -246,7 +248,8 @@ class SourceFile:
     @cached_property
     def file_likeness(self) -> Likeness:
         """The likeness of the file as a whole."""
-        return Likeness(parse(self.text)[0].body)
+        tree, _ = parse(self.text)
+        return Likeness(tree.body)
 
 
 class Catalog:

@@ -32,7 +32,7 @@ SAME_NAME = 0.3
 RENAMED_NEAR = 0.6
 """Likeness from which one of another name is the same, in the same module or class."""
 RENAMED = 0.8
-"""Likeness from which it is anywhere else; and a method's body outside of its class."""
+"""Likeness from which a definition anywhere is the same: one of another name, or any method."""
 
 _RARE = 6
 """How many of the rarest words of a definition are looked for in other files."""
@@ -141,7 +141,7 @@ class Evidence:
             grown = self._grown_within_reach(module, size)
             yield self.new_catalog.files(near_or_added.union(grown))
         elif self._reach is None:
-            # Without an old release, any file may be new: all are read, if nothing forbids it.
+            # Without an old release, any file may be new: all are read, unless `reach` limits that.
             yield self.new_catalog.files(self.new_catalog.paths)
 
     def _grown_within_reach(self, module: str, size: int) -> Iterator[str]:
@@ -151,7 +151,7 @@ class Evidence:
             module: The module to whose name the files' names are compared, the most similar first.
             size: The size of the definition that they may have gained, in bytes.
         """
-        budget = self._reach
+        budget = self._reach  # a file without a mark costs nothing: it is local
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
             shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
@@ -260,9 +260,9 @@ class Evidence:
             A candidate for each of the others, however little alike it is.
         """
         siblings = self._siblings(lost)
-        owner = lost.target.qualname.removesuffix(lost.name)
+        owner = lost.target.qualname.removesuffix(lost.name)  # `Class.`, or ''
         for definition in definitions:
-            # Before, this name stood beside the lost one: the lost one was not renamed to it.
+            # The old release had both names side by side, so neither was renamed to the other.
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue
@@ -296,7 +296,7 @@ class Evidence:
         """
 
         def rank(candidate: Candidate) -> tuple[float, float, str]:
-            target = candidate.target
+            target = candidate.target  # its text decides between equals
             return candidate.likeness, nearness(target.module, near.module), str(target)
 
         for candidate in sorted(candidates, key=rank, reverse=True):

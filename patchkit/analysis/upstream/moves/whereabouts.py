@@ -69,7 +69,7 @@ class MoveSearch:
             UpstreamError: A release cannot be read.
         """
         if target not in self._results:
-            # The search may come back to this target in a circle; it finds nothing then.
+            # If the search for this target leads back to it, it counts as gone there.
             self._results[target] = GONE
             try:
                 self._results[target] = self._search(target)
@@ -233,7 +233,7 @@ class MoveSearch:
     def _by_name(self, target: Target) -> MoveResult:
         """Find the only definition of the target's name, where no old source can be compared."""
         namesakes: set[Target] = set()
-        # Its size is not known: with 0, every file that has not become smaller is read.
+        # The size of its source is not known: with 0, every file that did not shrink is read.
         for files in self._evidence.stages(target.module, 0):
             for file in files:
                 if _has_name(file, target):
@@ -253,11 +253,15 @@ def _has_name(file: SourceFile, target: Target) -> bool:
     """Whether a file defines the name of a target; for a module, whether it has its name."""
     if not target.qualname:
         return file.short_name == target.module.rpartition(".")[2]
+    # `tops` has variables, which `names` leaves out, and no methods.
     return target.qualname in file.names or target.qualname in file.tops
 
 
 def _is_inherited(target: Target, origin: Target) -> bool:
-    """Whether a member of a class is defined in another class, or outside of classes."""
+    """Whether a member of a class is defined in another class, or outside of classes.
+
+    A module that is a member, which has no qualname, does not count.
+    """
     return bool(origin.qualname) and origin.holder != target.holder
 
 
@@ -267,6 +271,7 @@ def _by_resolution(
     """Return a result that was found by resolving names, with the likeness of the two sources."""
     if not old.nodes or not new.nodes:
         return MoveResult(target, words=message)
+    # The first node is the definition; later ones, which modify it, are not compared.
     likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))
     return MoveResult(target, likeness, f"{message}, {likeness:.0%} alike")
 

@@ -145,7 +145,7 @@ class Archived:
         listing = self._listing()
         missing = []
         for path in listing.keys() & set(paths):
-            member = ArchiveMember(*listing[path])
+            member = ArchiveMember(*listing[path])  # see `_member`
             if not self.cache.has(self._cache_key(path, member.size, member.crc)):
                 missing.append(path)
         if missing:
@@ -278,7 +278,7 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with (
             _Bounded(file) as stream,
-            tarfile.open(fileobj=stream, mode="r:") as archive,
+            tarfile.open(fileobj=stream, mode="r:") as archive,  # the stream unpacks
         ):
             yield from _python_members(archive)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:

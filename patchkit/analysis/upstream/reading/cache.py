@@ -22,6 +22,7 @@ MAX_BYTES = 1 << 30
 """If all files have more, those not used for longest are deleted, until half of it is left."""
 
 _FOLDER = "releases-2"
+"""The folder of the files; a new format of them takes the next number."""
 _DIGEST_SIZE = 32
 _DAY = 86_400.0
 """Seconds; the time of last use is written at most once a day."""
@@ -89,7 +90,7 @@ class Cache:
         entry = self.get(f"page {url}")
         if entry is None:
             return None
-        head, _, body = entry.partition(b"\n")
+        head, _, body = entry.partition(b"\n")  # as `keep_page` has joined them
         final_url, kind, etag, fetched = json.loads(head)
         return IndexPage(final_url, kind, etag, fetched, body)
 
@@ -140,6 +141,7 @@ class Cache:
         file = self._file(name)
         if file and self._takes_files:
             try:
+                # Level 1 compresses fast rather than small.
                 _write(file, _digest(name, content) + zlib.compress(content, 1))
             except OSError as error:
                 self._takes_files = False
@@ -168,7 +170,7 @@ def _digest(name: str, content: bytes) -> bytes:
 def _write(file: Path, data: bytes) -> None:
     """Write a file whole or not at all: write another one, and rename it."""
     if not file.parent.is_dir():
-        # One after the other, as `parents=True` makes parents that others can read.
+        # Two calls, as `mode` does not count for the parents that `parents=True` makes.
         file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
     # mkstemp makes a file that only its owner can read.

@@ -18,6 +18,7 @@ from patchkit.core.versions.requirements import parse_version
 from patchkit.errors import UpstreamError
 
 _SLUG = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?$")
+"""Finds `owner/name` at the end of a remote's URL."""
 _TAG = "tag: "
 _SAFE_SETTINGS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
 """Switch off settings by which a repository names programs that git would run."""
@@ -120,7 +121,7 @@ class CommitSource:
 
 def _installed_path(path_in_tree: str) -> str:
     """Return `vllm/config.py` for `src/vllm/config.py`: the path below site-packages."""
-    for root in reversed(ROOTS):
+    for root in ROOTS:
         if root and path_in_tree.startswith(root):
             return path_in_tree.removeprefix(root)
     return path_in_tree
@@ -197,7 +198,9 @@ def first_day(file: Path, text: str = "") -> str:
         The day, such as `2026-07-16`; `''` where git finds none.
     """
     search = []
-    if text:  # -S: only commits that change how often the file contains it
+    # -S: only commits that change how often the file contains the text. The other options keep git
+    # from running programs that the repository names.
+    if text:
         search = ["-S", text, "--no-textconv", "--no-ext-diff"]
     try:
         log = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)

@@ -28,6 +28,7 @@ _DOWN = (
     exceptions.ConnectTimeoutError,
     exceptions.ProxyError,
 )
+"""Errors after which a host is not tried again."""
 
 
 class _ManagerKey(NamedTuple):
@@ -125,10 +126,10 @@ class Connections:
         try:
             return self._manager(url).request(
                 method,
-                without_secrets(url).partition("#")[0],
+                without_secrets(url).partition("#")[0],  # a server gets no fragment
                 headers={**credentials, **headers},
                 preload_content=False,
-                redirect=False,
+                redirect=False,  # see `_follow`
             )
         except (exceptions.HTTPError, ValueError) as error:
             raise self._unreachable(url, error) from error
@@ -200,9 +201,9 @@ class Connections:
             "timeout": urllib3.Timeout(settings.timeout or None),
             "retries": urllib3.Retry(
                 settings.retries,
-                backoff_factor=0.25,
+                backoff_factor=0.25,  # as pip has it
                 status_forcelist=_TRANSIENT,
-                raise_on_status=False,
+                raise_on_status=False,  # `Web` does, with a better message
             ),
             "cert_reqs": "CERT_REQUIRED",
             "cert_file": settings.client_cert,
@@ -230,7 +231,7 @@ def _absolute(base: str, location: str) -> str:
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = without_secrets(url) or location
+        shown = without_secrets(url) or location  # `url` is '' if it is malformed
         raise UpstreamError(f"found {shown!r}, expected a URL of http or https")
     return url
 

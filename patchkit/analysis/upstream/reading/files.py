@@ -208,7 +208,7 @@ class ParsedFiles:
         return key in self._files
 
     def ever_parsed(self) -> frozenset[FileKey]:
-        """Return the keys of all files that were ever parsed, also of those dropped since."""
+        """Return the keys of all files that were ever parsed, in any release, if dropped or not."""
         with self._lock:
             return frozenset(self._ever_parsed)
 
@@ -289,7 +289,7 @@ class Files:
 
     @cached_property
     def _listed(self) -> dict[str, set[str]]:
-        """All extension modules, folders and top-level names, by the kind of question for each."""
+        """All extension modules, folders and top-level names, by the `kind` of a `Question`."""
         paths = self.source.paths()
         extensions: set[str] = set()
         for path in paths:
@@ -300,7 +300,7 @@ class Files:
         for path in (*paths, *extensions):
             tops.add(path.partition("/")[0].removesuffix(".py"))
         folders: set[str] = set()
-        # Each folder above a file counts, up to one that was added before.
+        # Each folder above a file counts; those above one that is known were added with that.
         for path in (*self.python(), *extensions):
             folder = path.rpartition("/")[0]
             while folder and folder not in folders:

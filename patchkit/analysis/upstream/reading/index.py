@@ -223,8 +223,11 @@ def _links_of_json(page: IndexPage) -> Iterable[Link]:
 
 
 def _link_of_json(page: IndexPage, file: Any) -> Link:
-    """Read one entry of the `files` of a page; raise one of many errors if it is malformed."""
-    # Anything but 64 hexadecimal digits counts as no hash.
+    """Read one entry of the `files` of a page.
+
+    For one that is malformed, it raises any of the errors that `_links_of_json` catches.
+    """
+    # `_HASH` is made for links in HTML, `#sha256=…`. Only 64 hexadecimal digits count as a hash.
     match = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
     # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False

@@ -44,8 +44,8 @@ def for_each(
         releases: The releases, or other objects that each stand for one.
         work: The function.
         progress: Called when one is done.
-        context: Such as a process that shares the work. Entered before the first call, and exited
-            before the threads are waited for, also after an error.
+        context: What the work needs meanwhile, such as a process that shares it. It is entered
+            before the first call, and exited before the threads are waited for, also on an error.
 
     Returns:
         In the order of the releases, what the function returned, or why a release could not be
@@ -64,7 +64,7 @@ def for_each(
                 if progress:
                     progress(count, len(releases), futures[future].name)
         except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
+            threads.shutdown(wait=False, cancel_futures=True)  # begin no further work
             raise
     return [future.result() for future in futures]
 

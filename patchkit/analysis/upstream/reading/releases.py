@@ -127,7 +127,8 @@ class Release:
         file = local_path(self.link.url)
         reader = _reader(file) if file else self._remote_reader()
         archive = Archived(self.name, self.version, self.link.filename, reader)
-        # What is at a URL may change: the cache is used only for a file whose hash is known.
+        # A file on this machine needs no cache. What is at a URL may change, so that the cache is
+        # used only if the hash of the file is known.
         if not file and self.link.sha256:
             archive.cache = self.library.cache
             archive.key = f"sha256:{self.link.sha256}"
@@ -144,7 +145,12 @@ class Release:
     def _download(
         self, reason: Exception | None = None
     ) -> AbstractContextManager[Path]:
-        """Fetch its whole file, until the context ends; the user is told the reason, if any."""
+        """Fetch its whole file, until the context ends.
+
+        Args:
+            reason: Why a wheel cannot be read in parts, to tell the user; None for a source
+                distribution, which is always read whole.
+        """
         if reason:
             self.library.notice(f"{reason}; fetching {self.link.filename} whole")
         return self.library.web.download(self.link.url, self.link.sha256)
@@ -218,7 +224,7 @@ def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
     try:
         return satisfies(link.version, str(specifier))
     except VersionError:
-        return False  # it does not say which release it is
+        return False  # the version does not say which release it is
 
 
 def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:

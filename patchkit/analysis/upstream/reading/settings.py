@@ -192,7 +192,7 @@ class _Values(NamedTuple):
         try:
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
-            option = self.options[name]
+            option = self.options[name]  # it is set, as the defaults are well-formed
             # Without the name and password of a URL.
             shown = re.sub(r"//[^/\s]*@", "//…@", option.value)
             fault = f"{option.origin}: {name}: found {shown!r}, expected {expected}"
@@ -274,7 +274,8 @@ def _parsed_file(file: Path) -> configparser.RawConfigParser:
 def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
     """List pip's files: the machine's, the user's, the environment's, and a variable's.
 
-    As in pip, a file that the variable names stands for the user's, and the null device for all.
+    The variable is `PIP_CONFIG_FILE`. As in pip, a file that it names is read in place of the
+    user's; if it names the null device, no file is read.
     """
     named = env.get("PIP_CONFIG_FILE")
     if named == os.devnull:

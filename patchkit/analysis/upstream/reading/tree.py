@@ -17,7 +17,7 @@ from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.errors import UpstreamError
 
 _NO_NAMES = frozenset({"", ".", ".."})
-"""Parts of a path that may lead out of the packages: `up/../secret.py`."""
+"""Parts that no path of a file has; `..` would lead out of the packages: `up/../secret.py`."""
 
 
 class Tree:
@@ -114,6 +114,7 @@ def open_installed(package: str, path: Sequence[str] | None = None) -> ReleaseSo
     if file.name.startswith("__init__."):
         root = root.parent
     name = f"{package} {release.version}"
+    # `beside` has the names of the distribution's other packages.
     return Tree(name, release.version, root, search.package.name, *search.beside())
 
 

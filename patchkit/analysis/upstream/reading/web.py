@@ -24,9 +24,11 @@ from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UpstreamError
 
 _PIECE = 1 << 20
+"""Bytes that are read and written at a time when a whole file is fetched."""
 _GAP = 32 << 10
 """Spans that lie at most so many bytes apart are fetched by one request, the gap included."""
 _PLAIN = {"Accept-Encoding": "identity"}
+"""Asks for the bytes of a file as they are, not compressed for the way."""
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 _OK = 200
 _PARTIAL = 206
@@ -112,6 +114,7 @@ class Web:
             UpstreamError: The file has another hash, or cannot be written.
         """
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
+            # Named as in the URL; "file" if that ends in a slash.
             file = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
             try:
                 actual = self._save(url, file)
@@ -195,7 +198,7 @@ class RemoteContent:
         """
 
         def last(total: int) -> Span:
-            """Return the span of the last bytes in a file of a size, which may have fewer."""
+            """Return the span of the last `size` bytes, or of all, in a file of `total` bytes."""
             return max(0, total - size), total
 
         try:

@@ -40,6 +40,7 @@ _ENCRYPTED = 1  # a flag
 _DATA = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
 _NOT_INSTALLED = re.compile(r"[^/]+\.(?:data|dist-info)/")
 _NO_ZIP = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError)
+"""Errors that `zipfile` raises for what is no valid archive."""
 
 
 @dataclass(frozen=True)
@@ -223,9 +224,9 @@ def _list_members(archive: zipfile.ZipFile) -> Listing:
     """
     members = archive.infolist()
     for member in members:
-        check_name(member.orig_filename)
+        check_name(member.orig_filename)  # `filename` is cut off at a NUL
     # Each member ends where the next one begins, the last one at the table of contents. One that
-    # claims to begin after that has no end: with 0 for it, `_member` refuses it.
+    # claims to begin behind the table has no end: `_member` is passed 0 for it, and refuses it.
     offsets = {member.header_offset for member in members}
     offsets.add(archive.start_dir)
     ends = dict(itertools.pairwise(sorted(offsets)))
@@ -258,7 +259,7 @@ def _member(info: zipfile.ZipInfo, next_offset: int) -> ArchiveMember:
         UpstreamError: It overlaps with the next one, or is encrypted.
     """
     start = info.header_offset
-    # Bytes between two members that belong to neither are not fetched.
+    # More than a header, two fields and the data can have is not fetched: it lies between members.
     longest = _LOCAL_HEADER.size + 2 * _MAX_FIELD + info.compress_size
     end = min(next_offset, start + longest)
     if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:

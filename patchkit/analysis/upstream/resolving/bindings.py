@@ -257,12 +257,13 @@ def _imported_names(
     statement: ast.Import | ast.ImportFrom,
     tree: ModuleTree,
 ) -> Iterator[str]:
-    """List the names that an import binds; in a package, the submodules that it sets on it, too."""
+    """List the names that an import binds; in a package, its submodules that are imported, too."""
     for alias in statement.names:
         yield alias.asname or alias.name.split(".")[0]
     if not tree.is_package:
         return
-    # `import pkg.sub.x` in `pkg/__init__.py` binds `sub` there, as every import of it does.
+    # `import pkg.sub.x` in `pkg/__init__.py` binds `sub`: Python sets a submodule that it imports
+    # as an attribute of the package.
     modules = [alias.name for alias in statement.names]
     if isinstance(statement, ast.ImportFrom):
         module = tree.absolute(statement.module, statement.level) or ""

@@ -72,7 +72,8 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
         conclusions[key] = _linearized(lookup, value)
     order: tuple[Value, ...] = conclusions[key]
     if order[1].reason == _ITSELF:
-        lookup.circle_count += 1  # so that nothing that follows from it is remembered
+        # So that no result that is based on the incomplete order is remembered.
+        lookup.circle_count += 1
     return order
 
 
@@ -249,7 +250,7 @@ def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
         if head is None:
             return None
         merged.append(head)
-        # Go on without it, and without the orders that are used up.
+        # Go on without the head, and without the orders that are used up.
         shortened: list[list[Value]] = []
         for order in remaining:
             tail = [value for value in order if _identity(value) != _identity(head)]
@@ -338,7 +339,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         hooks = _subclass_hooks(ancestor)
         if not hooks:
             continue
-        # The hook as a value: `touched_by` looks for methods that it calls in its `classes`.
+        # `touched_by` takes a value, and looks in its `classes` for methods that the hook calls.
         hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
         attributes = touched_by(lookup, hook)
         text = f"{ancestor.qualname}.__init_subclass__"

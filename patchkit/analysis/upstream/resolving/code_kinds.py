@@ -43,7 +43,8 @@ def returned_by(node: ast.AST) -> str:
         return "an asynchronous generator" if is_generator else "a coroutine"
     if is_generator:
         return "a generator"
-    # A stub says nothing about what overrides it, and an annotation may name a coroutine.
+    # A stub does not tell what its overrides return. A plain `def` that is annotated with
+    # `Awaitable` or the like may return a coroutine.
     is_stub = "abstractmethod" in decorators or any(
         isinstance(part, ast.Name) and part.id == "NotImplementedError"
         for part in ast.walk(node)
@@ -72,7 +73,7 @@ def classes_of_super(node: ast.AST) -> set[str]:
         node: The function; classes inside it are left out.
 
     Returns:
-        Their dotted names: {"Base"} for `super(Base, self)`, {""} for `super()`.
+        Their dotted names: {"Base"} for `super(Base, self)`; "" stands for a bare `super()`.
     """
     names = set()
     for part in _parts_outside_classes(node):
@@ -96,7 +97,7 @@ def naming_itself(node: ast.AST) -> tuple[str, ...]:
     """Return the names of the methods in a class `Name` that call `super(Name, self)`.
 
     If a subclass takes the place of the class, `Name` in them is the subclass, and such a call
-    finds the very method that makes it.
+    finds the same method again: endless recursion, which `check` reports.
 
     Args:
         node: The definition of the class; for anything else the result is empty.
@@ -124,7 +125,7 @@ def method_of(node: ast.AST, name: str) -> Def | None:
 
 
 def mentions(node: ast.AST, name: str) -> bool:
-    """Whether a function has `.name` in it, on whatever object.
+    """Whether a function has `.name` in it, on whatever object: it may call that method.
 
     Args:
         node: The function.

@@ -89,7 +89,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 def _leaves_arguments_to_init(new: Value) -> bool:
     """Whether a `__new__` accepts any arguments, so that `__init__` alone may refuse them."""
     if new.kind is Kind.OUTSIDE:
-        return True  # as that of `object` does
+        return True  # as the `__new__` of `object` does
     signature = new.signature or Signature()
     kinds = [argument.kind for argument in signature.bound().parameters.values()]
     # `(cls, *args, **kwargs)`
@@ -148,7 +148,7 @@ def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
     """List the fields that a class itself adds to `__init__`; None if they are not known."""
     if not owner.has_class_statement:  # a class outside the release
         if fields.is_known(owner):
-            return []  # none of those is a dataclass
+            return []  # none of the well-known classes is a dataclass
         return None
     effects = class_effects(lookup, owner)
     if effects.flavour not in DATACLASSES:
@@ -190,7 +190,8 @@ def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
     """Whether a field may have a default, or may have none."""
     if field.node.value is not None:
         return field.on_class is None  # `x: int = f()`, where f may return a `field(…)`
-    # An attribute of a base is the default of a field that spells out none.
+    # An attribute of a base is the default of a field that spells out none. Where a base has no
+    # such attribute, `member` returns a single value, an absent one.
     for base in mro(lookup, owner)[1:]:
         if (
             base.has_class_statement

@@ -44,6 +44,8 @@ class Platform(NamedTuple):
         version = (*self.python, 99, "final", 0)
         system_names = {"win32": "Windows"}
         os_names = {"win32": "nt"}
+        # `TYPE_CHECKING` is listed without its module, too: where a `try` holds the import, the
+        # source does not tell which module it is from.
         return {
             "TYPE_CHECKING": False,
             "t.TYPE_CHECKING": False,
@@ -137,6 +139,7 @@ class Conditions:
             return tree.name
         first_name = name.partition(".")[0]
         full_name = _imported_name(name, tree)
+        # A function with `global name` may have bound the name to something else.
         if full_name not in self._facts or first_name in tree.rebound_in_functions():
             raise _UndecidedError
         return self._facts[full_name]

@@ -44,6 +44,7 @@ _SET_BY_ATTRS = frozenset(
         "__weakref__",
     }
 )
+"""Attributes that a decorator of attrs may set on a class."""
 _OF_ATTRS = frozenset(
     {
         "attr.attributes",
@@ -88,6 +89,7 @@ _SAME = frozenset(
         "warnings.deprecated",
     }
 )
+"""Decorators outside the release that return the object that they decorate."""
 _ROUTES = ("fastapi.APIRouter.", "fastapi.FastAPI.")
 """Classes whose methods are decorators that return the object that they decorate."""
 _WRAPS = frozenset(
@@ -102,6 +104,7 @@ _WRAPS = frozenset(
         "torch.no_grad",
     }
 )
+"""Decorators outside the release that return a function with the same signature."""
 DESCRIPTORS = {
     "builtins.staticmethod": Kind.STATICMETHOD,
     "builtins.classmethod": Kind.CLASSMETHOD,
@@ -238,7 +241,7 @@ def _effect_of_value(
     source = DecoratorSource(lookup, value)
     touched, is_open = touched_by(lookup, value)
     flavour = source.dataclass_of(node)
-    outcome = SAME
+    outcome = SAME  # of one that makes a dataclass, which returns the class
     if not flavour:
         outcome = source.outcome(node, is_call=isinstance(decorator, ast.Call))
     bases: tuple[Value, ...] = ()

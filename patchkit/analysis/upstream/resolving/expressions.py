@@ -114,9 +114,8 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return lookup.module_attribute(value.module, name)
     if value.has_class_statement:
         return inheritance.member(lookup, value, name)
-    if (
-        value.kind is Kind.CLASS
-    ):  # as of `namedtuple(…)`, which has no `class` statement
+    # Such as `namedtuple(…)`, which no `class` statement defines.
+    if value.kind is Kind.CLASS:
         return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
@@ -351,7 +350,7 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
         value: The name, with nothing known of the object yet.
         assigned: What the expression comes to.
     """
-    # `Alias = Generic[T]` is another object than `Generic`.
+    # `Alias = Generic[T]` is another object than `Generic`, for which `evaluate` takes it.
     if isinstance(value.expression, ast.Subscript):
         return replace(value, is_sure=False, reason=assigned.reason)
     # `alias = json.loads` has no definition in the release but this statement.

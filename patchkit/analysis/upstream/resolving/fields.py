@@ -172,7 +172,7 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
         return value
     # The enum makes no members of the names that its `_ignore_` lists.
     ignored = body_bindings(lookup, Scope(owner.module_tree, owner.classes), "_ignore_")
-    if ignored[0].binding:
+    if ignored[0].binding:  # a single case without binding: there is no `_ignore_`
         return undecided(f"{owner.qualname}._ignore_ may name {name}")
     return owner.own_attribute(
         name,
@@ -200,6 +200,7 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     if node is None or is_class_var(node) or flavour(lookup, owner):
         return False
     for ancestor in mro(lookup, owner):
+        # A class made by a call, such as `namedtuple(…)`, is taken to make no fields.
         if (
             not ancestor.has_class_statement
             and ancestor.kind is not Kind.CLASS
@@ -232,7 +233,8 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
         field = _with_call(lookup, owner, field, node.value, kind)
-    # Of a BaseModel, the metaclass answers for private names, and descriptors warn of deprecation.
+    # A BaseModel keeps on the class only private names, for which its metaclass answers, and
+    # deprecated fields, for which a descriptor warns.
     if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
@@ -300,7 +302,7 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
     if has_factory:
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
-        on_class = None
+        on_class = None  # nothing is known of a `Field(…)` without a default
     if None in options or kind == "unknown":  # `**options` has no name
         on_class = None
     keyword_only = None

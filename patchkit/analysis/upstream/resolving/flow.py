@@ -86,7 +86,7 @@ class Flow:
             None if the scope always ends in an error.
         """
         if isinstance(scope, ast.ClassDef):
-            self._package = None
+            self._package = None  # an import sets submodules on the package only
         return self.run(
             StatementsByName.of_scope(self._tree, scope).concerning(self._name)
         )
@@ -107,7 +107,7 @@ class Flow:
             if self._until and (statement.lineno, statement.col_offset) >= self._until:
                 break
             if self._has_walrus and self._name in walrus_names(statement):
-                cases = union(cases, self._bind(statement))
+                cases = union(cases, self._bind(statement))  # `:=` may not run
             step = self._STEPS.get(type(statement))
             if step is not None:
                 after = step(self, statement, cases)

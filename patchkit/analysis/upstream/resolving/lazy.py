@@ -152,7 +152,7 @@ class _GetattrFunction:
 
         Args:
             body: The statements.
-            is_listed: Whether a test before them names it, as `if name in ("a", "b")`.
+            is_listed: Whether a test before them lists the name, as `if name in ("a", "b")`.
 
         Returns:
             Whether something is returned; None if that is not known, also for a `return` that no
@@ -203,7 +203,7 @@ class _GetattrFunction:
         return None
 
     def _lists_name(self, operator: ast.cmpop, operand: ast.expr) -> bool | None:
-        """Whether a test names it: `== "name"`, or `in TABLE`; None if that is not spelled out."""
+        """Whether a test has the name: `== "name"`, `in TABLE`; None if that is not spelled out."""
         if not isinstance(operator, (ast.Eq, ast.NotEq)):
             return contains(self.lookup.evaluate(operand, Scope(self.tree)), self.name)
         if isinstance(operand, ast.Constant):
@@ -266,7 +266,7 @@ def _table_entry(
         return
     node = container.items.get(name)
     if isinstance(node, (ast.Tuple, ast.List)) and node.elts:
-        node = node.elts[-1]
+        node = node.elts[-1]  # the module of `("package", "module")`
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
     module, _, attribute = node.value.partition(":")

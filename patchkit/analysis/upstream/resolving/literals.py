@@ -59,7 +59,8 @@ class LiteralContainer(NamedTuple):
             elements = [node.value for node in nodes if isinstance(node, ast.Constant)]
             if item in elements:
                 return True
-            is_complete = len(elements) == len(nodes)  # the others may come to the item
+            # An element that is not spelled out may come to the item.
+            is_complete = len(elements) == len(nodes)
         if self.extended_by or not is_complete:
             return None
         return False
@@ -83,7 +84,7 @@ def literal_container(value: Value) -> LiteralContainer | None:
     extended_by = ""
     # The first node is the assignment; the others are statements that change the list or table.
     for part in (value.expression, *map(_addition, value.nodes[1:])):
-        assert part is not None  # the expression, in which the literal was found
+        assert part is not None  # the literal was found in the expression
         for entry in _entries(part, len(items)):
             if isinstance(entry, str):
                 extended_by = entry
@@ -124,7 +125,7 @@ def literal_text(values: Sequence[Value]) -> str | None:
     Returns:
         None if the values are not all the same string.
     """
-    # Of a constant, this is the string; of most other expressions, there is none.
+    # A string constant has its text as `value`; other expressions have none, or a node.
     texts = {getattr(value.expression, "value", None) for value in values}
     if len(texts) != 1:
         return None

@@ -247,6 +247,7 @@ def has_member(dotted: str, name: str) -> bool | None:
         attribute itself.
     """
     attributes = _ATTRIBUTES.get(as_typing(dotted))
+    # The lists leave out what `object` has, too, such as `__init__`, and these classes override.
     if attributes is not None:
         return name in attributes or name in _OF_OBJECT
     cls = standard_class(dotted)
@@ -255,7 +256,8 @@ def has_member(dotted: str, name: str) -> bool | None:
     if cls is object:
         return name in vars(object)
     # `hasattr(Enum, "value")` is False, though members have it: the class must be looked into.
-    if any(name in vars(base) for base in cls.__mro__[:-1]):  # without `object`
+    # Without `object`, which the caller looks at last.
+    if any(name in vars(base) for base in cls.__mro__[:-1]):
         return True
     # Such as `Enum.__members__`, which the metaclass provides.
     return hasattr(cls, name) and not hasattr(object, name)

@@ -139,7 +139,7 @@ class ReleaseLookup(Lookup):
         # While the name is followed in another module, the cases may depend on that circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
         if until is None and not is_followed:
-            # `_submodule_of_same_name` reads the second one.
+            # The second part is for `_submodule_of_same_name`.
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 
@@ -170,7 +170,7 @@ class ReleaseLookup(Lookup):
             name: The name of the attribute.
         """
         key = (module, name)
-        # `remember` looks there too; this spares most calls what is made for it below.
+        # `remember` would look there, too; most calls are spared making its arguments.
         if key in self._attributes:
             return self._attributes[key]
         reason = f"{module}:{name} is imported in a circle"
@@ -241,7 +241,7 @@ class ReleaseLookup(Lookup):
         return undecided(reason, Kind.OUTSIDE, f"{module}.{name}")
 
     def _values_of_case(self, tree: ModuleTree, name: str, case: BindingCase) -> Values:
-        """Return what a name stands for in one case; that may be unbound, as a submodule is."""
+        """Return what a name stands for in one case; one that is unbound may be a submodule."""
         if case.binding:
             return self.bound_values(case, Scope(tree))
         return tuple(
@@ -332,4 +332,5 @@ def _importable(values: Sequence[Value]) -> Values:
 
 
 def _is_failed_import(value: Value) -> bool:
+    # The words are those of `expressions._imported`.
     return value.state == "absent" and "is imported:" in value.reason

@@ -176,7 +176,10 @@ class Resolver:
         self.lookup = ReleaseLookup(self.modules, Platform(python, system))
 
     def afresh(self) -> "Resolver":
-        """Return a new resolver of the same release that has no results yet; files stay parsed."""
+        """Return a resolver of the same release without results; files stay parsed.
+
+        Its `modules.answers` will then be what its own results depend on, and not more.
+        """
         resolver = copy(self)
         resolver.modules = Modules(self.modules.files)
         resolver.lookup = ReleaseLookup(resolver.modules, self.lookup.platform)
@@ -269,7 +272,7 @@ def _distinct(values: Values) -> Values:
     for value in values:
         name = (value.state, value.kind, value.module, value.qualname, value.dotted)
         nodes = tuple(id(node) for node in value.nodes)
-        # Values without a statement differ if their reasons do.
+        # Of values without a statement, those with different reasons are different.
         by_definition.setdefault((name, nodes or value.reason), value)
     return tuple(by_definition.values())
 

@@ -51,7 +51,7 @@ def deletes(target: ast.expr, name: str) -> bool:
         if (
             isinstance(node, ast.Name)
             and node.id == name
-            and isinstance(node.ctx, ast.Del)
+            and isinstance(node.ctx, ast.Del)  # in `del x[0]`, x is only read
         ):
             return True
     return False

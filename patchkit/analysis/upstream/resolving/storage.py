@@ -44,12 +44,14 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
         Words for the report, such as "a member of an enum"; '' for an attribute of the class.
     """
     kind = flavour(lookup, owner)
-    if name in HOOKS:  # to change it later has no effect, or not for all
+    # To change a hook once the class is made has no effect, or none on instances that exist.
+    if name in HOOKS:
         return _read_once(kind, owner, name)
     if kind == "attrs" and value.kind is Kind.FIELD:
         return "a field of an attrs class"
     if value.kind not in VALUES or not value.is_sure:
         return ""
+    # `as_class_member` has said of a member that it is an instance of its enum.
     if kind == "enum" and value.instance_of is not None:
         return "a member of an enum"
     if value.kind is not Kind.FIELD:
@@ -57,6 +59,7 @@ def instance_storage(lookup: Lookup, owner: Value, name: str, value: Value) -> s
     if not value.on_class:
         return "a field that leaves nothing on the class"
     has_slots = option_value(class_effects(lookup, owner).options.get("slots"))
+    # "a slot" is the reason of a field that `__slots__` makes, see `fields`.
     if kind in ALWAYS_IN_SLOTS or value.reason == "a slot" or has_slots:
         return "a field that instances keep in a slot"
     return ""

@@ -182,6 +182,7 @@ class Signature(inspect.Signature):
             The same signature if it has no such parameter, as `(*args)`.
         """
         parameters = [*self.parameters.values()]
+        # Kinds are in order: positional-only ones are less, `*args` is more.
         if parameters and parameters[0].kind <= Parameter.POSITIONAL_OR_KEYWORD:
             return Signature(parameters[1:])
         return self
@@ -227,7 +228,7 @@ def signature_of(arguments: ast.arguments) -> Signature:
         *(Parameter.POSITIONAL_OR_KEYWORD for _ in arguments.args),
     ]
     positional = [*arguments.posonlyargs, *arguments.args]
-    # Defaults belong to the last of these.
+    # Defaults belong to the last of the positional parameters.
     required = len(positional) - len(arguments.defaults)
     parameters: list[Parameter] = []
     for index, (argument, kind) in enumerate(zip(positional, kinds, strict=True)):

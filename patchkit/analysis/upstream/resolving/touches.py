@@ -177,9 +177,11 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     for owner, name in code.called:
         called = _called(lookup, function, owner, name)
         if called is None:
-            # A method of the argument that is not known may set anything on it.
+            # An unknown method of the argument may set anything on the argument; special methods
+            # such as `__init_subclass__` are taken to set nothing.
             is_unknown_method = owner in code.parameters and not name.startswith("__")
             is_open = is_open or is_unknown_method
+        # What a recursive call sets is known already.
         elif called is not function.nodes[0] and depth < DEPTH:
             inner = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
             names |= inner.names
@@ -191,7 +193,8 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
     if len(call.args) < 2:
         return None
-    is_method = "." in dotted(call.func)  # `type.__setattr__(cls, "x", …)`
+    # `type.__setattr__(cls, "x", …)`, or without the first argument `cls.__setattr__("x", …)`.
+    is_method = "." in dotted(call.func)
     argument = call.args[1]
     if is_method:
         argument = call.args[-2]
