@@ -69,6 +69,7 @@ class Bindings:
             context = getattr(node, "ctx", None)
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
+            # The target of a `for` or a `with` has no value here: what it is bound to is unknown.
             elif isinstance(context, ast.Store):
                 value = _value(assigned.get(node))
                 self._bind(_dotted(node), value)
@@ -98,7 +99,7 @@ class Bindings:
                     setting.append(node)
             if mentioned in _BY_TEXT:
                 return True
-        # What is set outside of functions, `own` has.
+        # `own` has what is set outside of functions. So only a node inside of one is missed.
         return bool(setting) and not set(setting).issubset(_own_nodes(self._scope))
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
@@ -232,12 +233,12 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        # A `for x in y if z`, whose `x` is bound in the comprehension only.
+        # Of `for x in y if z` only `y` and `z`: the `x` is bound in the comprehension only.
         if isinstance(node, ast.comprehension):
             pending.append(node.iter)
             pending += node.ifs
         elif isinstance(node, ast.Lambda):
-            pending += ast.iter_child_nodes(node.args)
+            pending += ast.iter_child_nodes(node.args)  # the defaults
         else:
             pending += ast.iter_child_nodes(node)
 

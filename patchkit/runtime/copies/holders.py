@@ -88,7 +88,7 @@ def _kind_of(type_: type) -> HolderKind | None:
     slots = _slots_of(type_)
     if slots:
         return _slotted(slots)
-    # Since Python 3.11, the dict of most objects shows in a flag only.
+    # Whether objects have a `__dict__`: since Python 3.11, mostly only a flag of the type tells.
     has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
     return INSTANCE if has_dict else None
 
@@ -252,7 +252,8 @@ def _alias_parts(value: Any) -> _Parts:
     if not values:  # an alias implemented in C
         return (getattr(value, "__origin__", None), *value.__args__)
     arguments = values.get("__args__", ())
-    return (values.get("__origin__"), *arguments, *values.get("__metadata__", ()))
+    metadata = values.get("__metadata__", ())  # of an `Annotated[C, …]`
+    return (values.get("__origin__"), *arguments, *metadata)
 
 
 def _alias_named(value: Any) -> _NamedParts:
@@ -330,6 +331,7 @@ _PLAIN_CONTAINERS: dict[type, HolderKind] = {
     MappingProxyType: _PROXY,
 }
 _NESTING = frozenset((FunctionType, *_PLAIN_CONTAINERS))
+"""Types of closure variables that have parts, see `_inner_parts`."""
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),

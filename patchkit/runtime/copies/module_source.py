@@ -88,6 +88,7 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
 def _time_and_size(file: Path) -> bytes:
     """Return time and size of a source file as a `.pyc` has them: 32 bits of each."""
     stat = file.stat()
+    # In little-endian order, the lower 32 bits of a number are its first four bytes.
     seconds = int(stat.st_mtime)
     time = seconds.to_bytes(8, "little")
     size = stat.st_size.to_bytes(8, "little")
@@ -95,15 +96,15 @@ def _time_and_size(file: Path) -> bytes:
 
 
 def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
-    """Whether a module's functions are in a source, under their names and on their lines.
+    """Whether a module's functions are in a source, under their names and on the same lines.
 
     Args:
         tree: The parsed source.
         values: The module's attributes.
 
     Returns:
-        True also if the module has no functions of its own file; one function in its place is
-        enough.
+        True if at least one function has its place in the source; also if the module has no
+        functions from its own file.
     """
     own = set()
     for value in tuple(values.values()):
@@ -116,6 +117,7 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
         return True
     defined = set()
     for node in all_scopes(tree):
+        # For Python, a function begins with its first decorator.
         parts = (node, *node.decorator_list)
         first_line = min(part.lineno for part in parts)
         defined.add((node.name, first_line))

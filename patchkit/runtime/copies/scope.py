@@ -199,11 +199,11 @@ class Latecomers:
         ]
 
     def revisit(self, search: Callable[[str], None]) -> None:
-        """Call `search` with the name of each of them, as soon as its import has ended."""
+        """Call `search` with the name of each such module, as soon as its import has ended."""
         new = [name for name in list(sys.modules) if name not in self._loaded]
         for name in (*self._half_imported, *new):
             spec = _spec(name)
-            # False if the import has ended in the meantime.
+            # `when_initialized` returns False if the import has ended in the meantime.
             is_postponed = is_initializing(spec) and when_initialized(
                 spec, search, name
             )
@@ -272,7 +272,7 @@ class Keepers(NamedTuple):
     sites: Sites
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
-        """Whether copies in a module stay, even if they are of a row with these `rebind` packages.
+        """Whether copies in a module stay when a row with these `rebind` packages is applied.
 
         Args:
             module: The name of the module.

@@ -138,6 +138,7 @@ class CopySearch:
                 if not ids.isdisjoint(map(id, attributes)):
                     yield from self._attributes(container)
         has_parts = not ids.isdisjoint(map(id, parts))
+        # (Functions and containers of a pack refer to originals on purpose.)
         if has_parts and not is_within(name, self._keepers.packages):
             for container in containers:
                 yield from self._holders(container)
@@ -200,6 +201,7 @@ class CopySearch:
         module = container.module
         claimants = stale.claims(value)
         claims = [site for site in claimants if is_within(module, site.rebind)]
+        # (`proven` fails for what a module's `__getattr__` served: that is defined elsewhere.)
         is_relevant = bool(claims) or any(map(is_served, claimants))
         if not is_relevant and stale.proven(value) is None:
             return  # probably unrelated: another package's, whose code need not be parsed
@@ -209,7 +211,8 @@ class CopySearch:
             # Uncertain: reported only in packages where it would be repointed.
             if claims:
                 yield Holder(label + UNKNOWN, claims[0])
-        elif isinstance(origin, Site) and origin.rebind:  # and not UNRELATED
+        # Else it is UNRELATED, or from a site that repoints nothing.
+        elif isinstance(origin, Site) and origin.rebind:
             self._copied_by.add((module, origin))
             owner, step = container.location(name)
             if value is not origin.current:
@@ -251,7 +254,7 @@ class CopySearch:
             if self._stale.site_of(key) is None:
                 continue
             origin = self._stale.proven(key) or self._body_site(module, key)
-            # Uncertain, or of a subclass with a `__setitem__` of its own: only reported.
+            # An uncertain key, or one in a subclass of dict with methods of its own: only reported.
             if type(holder) is not dict or origin is None or not origin.rebind:
                 yield from self._parts(module, label, [(_A_KEY, key)])
             elif key is not origin.current:
@@ -259,9 +262,10 @@ class CopySearch:
                 yield Holder(label + _A_KEY, origin, owner, KEY, module)
 
     def _body_site(self, module: str, key: Any) -> Site | None:
-        """Return the site that a key is from, if a patch has put the key's object there.
+        """Return the site that a dict's key is from, if the key is a value of a patch.
 
-        The module must have bound the same object by name, too; else None.
+        None if several sites have had the value, or if the dict's module has not bound the same
+        object by name, too.
         """
         claims = self._stale.claims(key)
         if len(claims) != 1:
@@ -286,7 +290,7 @@ class CopySearch:
             if self._stale.is_certainly_from(part, site):
                 yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                # The same object is also the value of unrelated attributes.
+                # It need not be a copy: unrelated attributes have the same object as their value.
                 yield Holder(label + part_label + UNKNOWN, site)
 
     def _is_excluded(self, container: _Container, name: str, value: Any) -> bool:
@@ -328,7 +332,7 @@ def _related_ids(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
         sites: The changed attributes.
         late: Whether all modules of the targets' packages count, too.
     """
-    homes = set(map(home_of, sites)) - {""}
+    homes = set(map(home_of, sites)) - {""}  # "" is that of an item of a dict
     names: set[str] = set()
     if late:
         tops = {home.partition(".")[0] for home in homes}
