@@ -102,12 +102,14 @@ class _Search:
             owner: The class or object whose attributes its code can use (`self.original`).
         """
         self._is_found = self._is_goal(value)
-        # So that code with the name of a module leads to the module.
+        # Code that has the name of a module, as an `import` does, leads to the module.
         self._look_up_in(sys.modules)
         for ancestor in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
-            # With this home, only a lenient search follows functions there, see `_parts`.
+            # No function has the search itself (`self`) as its globals. So with this home only a
+            # lenient search follows functions.
             self._look_up_in(namespace(ancestor), home=self)
-        # Only now: the owner's own `__init__` or the like is not called by the value.
+        # Only now, so that `_UNNAMED` is not looked up in the owner: the value does not call the
+        # owner's `__init__` and the like.
         self._names.update(_UNNAMED)
         self._pending.append(value)
         # Any method of a class may be called, as if code mentioned its name.
@@ -166,15 +168,15 @@ class _Search:
             return ()
         values = namespace(current)
         if issubclass(kind, ModuleType):
-            # No function has the search as its globals: so only a lenient one follows functions.
+            # Only a lenient search follows functions of other modules: for `home`, see `finds`.
             self._look_up_in(values, home=self)
             return ()
         if kind is FunctionType and current.__module__ == "inspect":
             return ()  # it looks at functions, and calls none
         if kind is FunctionType:
             self._look_up_in(current.__globals__, home=current.__globals__)
-            # Its attributes are used only by code that loads the function itself. (Of the start,
-            # which was not followed to, no code is known that does.)
+            # Only code that loads a function uses its attributes. Such code has been found for all
+            # functions but the one that the search starts at, which is not in `_visited`.
             if id(current) in self._visited:
                 self._look_up_in(values)
             package = current.__globals__.get("__package__")  # for relative imports

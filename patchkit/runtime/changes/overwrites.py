@@ -173,7 +173,7 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
             if site.knows(now) or now is value:
                 return None
             if site.layers:
-                value = site.current
+                value = site.current  # what a foreign value may call
     return _compared_beyond((owner, step, value), now, described(now), route)
 
 
@@ -190,7 +190,7 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     steps = Target.parse(route.target).steps
     if step in steps:  # the step from `sys.modules` to the module is none of these
         steps = steps[steps.index(step) + 1 :]
-    # Walk on from the former value and from the foreign one, side by side.
+    # Walk on from the former value (`value`) and from the foreign one (`reached`), side by side.
     reached = now
     for inner in steps:
         found = peek(reached, inner)
@@ -201,6 +201,7 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
         value = peek(value, inner)
     if reached is value:
         return Overwrite(now, by, wraps=True)
+    # What is reported is the value at the step, not the one at the end of the way.
     return _compared(reached, by, value, owner)._replace(value=now)
 
 
@@ -242,7 +243,7 @@ def _stranger_in(
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
     # Code that is put in to wrap a function calls a copy of it, which has the former code.
-    former = FunctionType(code, {}, closure=function.__closure__)
+    former = FunctionType(code, {}, closure=function.__closure__)  # it is never called
     return _compared(function, by, former, None)._replace(value=now)
 
 

@@ -90,11 +90,13 @@ def forget_schema(cls: Any) -> None:
 def rebuild(cls: Any) -> None:
     """Build a class's schema, validator, serializer and signature from its fields and methods.
 
+    The `{}` keeps pydantic from looking up names in the function that calls it: this one.
+
     Args:
         cls: A pydantic class.
     """
     if is_model(cls):
-        # pydantic calls `__pydantic_on_complete__` only if the class was incomplete before.
+        # Else pydantic would call the class's hook `__pydantic_on_complete__` once more.
         cls.__pydantic_complete__ = True
         cls.model_rebuild(force=True, _types_namespace={})
         return
@@ -125,6 +127,7 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
     for name in outdated:
         attributes.pop(name, None)
     new._attributes_set = {**attributes, **options}  # noqa: SLF001 - pydantic rebuilds the info from these
+    # Without a default: it has pydantic's mark for none.
     empty = FieldInfo(annotation=info.annotation)
     new.default = options.get("default", empty.default)
     new.default_factory = options.get("default_factory")
@@ -178,8 +181,8 @@ def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
     for category, table in _tables(original).items():
         own[category] = {}
         for name, decorator in table.items():
-            # A patch may have deleted it. What the class does not have and pydantic bases neither,
-            # it has from a mixin.
+            # (A patch may have deleted it: then `hasattr` fails.) What neither the class itself nor
+            # a pydantic base has is from a mixin.
             if hasattr(cls, name) and (
                 name in vars(cls) or name not in inherited_names
             ):

@@ -55,10 +55,10 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
 
     Args:
         change: What the row declares.
-        context: Where the change works; the target's module has been imported.
+        context: What it is prepared with; the target's module has been imported.
 
     Returns:
-        The layer that only has to be put on.
+        The change, to be applied.
 
     Raises:
         TargetError: The target or the decorator is not there, or nothing can be put there.
@@ -95,12 +95,12 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
 
 
 class PreparedDecoration(PreparedLayers, frozen=False):
-    """A decorated target that only has to be put where the target was.
+    """A Decorate that has been checked; the decorator is asked when it is applied.
 
     Args:
-        parts: The layer with what the decorator returned.
-        layers: The same, with what follows from it in a class.
-        decoration: What makes its value.
+        parts: The layer on the target, with its site.
+        layers: The same, to be applied; for a class, this also updates its abstract methods.
+        decoration: The layer's `make`, which asks the decorator.
     """
 
     layers: PreparedLayers
@@ -113,7 +113,8 @@ class PreparedDecoration(PreparedLayers, frozen=False):
             TargetError: What it returns cannot serve in the target's place.
         """
         ((site, layer),) = self.parts
-        # It keeps the answer. The layer asks for it while the site is locked.
+        # `decoration` keeps the result, and returns it once more when the layer is put on: then the
+        # site is locked.
         self.decoration(_below(site, layer))
         self.layers.apply()
 
@@ -136,13 +137,13 @@ def _below(site: Site, layer: Layer) -> Any:
 
 
 class _Decoration:
-    """Asks a decorator what it makes of a target, once for each thing that lies there.
+    """A layer's `make`: calls the decorator with the value below, once for each such value.
 
     Args:
         decorator: The body's function.
-        location: Where the target lies.
-        site: The same, with the layers on it.
-        label: The change as its row declares it, which begins an error.
+        location: The location of the target.
+        site: The site of this location.
+        label: The start of an error's message: the change, as its row declares it.
     """
 
     def __init__(
@@ -190,9 +191,13 @@ class _Decoration:
         return self._ask(below)
 
     def _bound(self, below: Any) -> Any:
-        """Bind a method of an instance's class: Python binds nothing that an instance holds."""
+        """Bind a method that an instance has from its class; return any other value as it is.
+
+        The result is stored on the instance itself, where Python binds nothing. A value that is not
+        the original is from another patch, and is bound already.
+        """
         site = self._site
-        # The owner has the value itself, and callers reach it as it is.
+        # Whether the owner has the value itself: then callers get it as it is.
         is_in_dict = (
             site.own
             or isinstance(site.owner, ModuleType)
@@ -241,7 +246,8 @@ class _Decoration:
         refuse_unrelated(label, target, result, escape=_ESCAPE)
         refuse_other_kind(label, _RESULT, target, result, escape=_ESCAPE)
         fault = None
-        if not isinstance(target, MethodType):  # whose signature has `self` there
+        # (Of a bound method, `refused_call` would count the `self`, too.)
+        if not isinstance(target, MethodType):
             fault = refused_call(target, result)
         if fault is not None:
             raise TargetError(f"{label}: {_RESULT} {fault} ({_ESCAPE})")

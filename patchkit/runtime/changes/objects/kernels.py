@@ -61,6 +61,7 @@ def is_kernel(value: Any) -> bool:
     if isinstance(value, (type, ModuleType, FunctionType)):
         return False
     kind = type(value)
+    # `kernel[grid]` is an item, and `kernel.fn` the function that was compiled.
     is_launcher = hasattr(kind, "__getitem__") and hasattr(kind, "run")
     return is_launcher and hasattr(value, "fn")
 
@@ -179,7 +180,7 @@ def _operator_made_of(function: FunctionType) -> str | None:
     base = plain.removesuffix("_impl")
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    text = "\n".join((*definitions, ""))
+    text = "\n".join((*definitions, ""))  # a line each, for the `\n` in `ends`
     # One search in a long string takes microseconds, and mostly finds nothing.
     if not any(end in text for end in ends):
         return None

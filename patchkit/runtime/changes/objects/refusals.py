@@ -179,6 +179,7 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
             "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
             "shows how)"
         )
+    # (A descriptor of the body may take a slot's place: it sets the value of an instance itself.)
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
     if is_slot and not hasattr(type(new), "__set__"):
         raise TargetError(
@@ -195,6 +196,7 @@ def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     enough.
     """
     name = location.name
+    # (An item such as `Color['RED']` is a member, too.)
     if not isinstance(name, str) or name in owner._member_map_:
         return True
     if name.startswith("_") or hasattr(type(new), "__get__"):

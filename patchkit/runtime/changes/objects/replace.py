@@ -252,7 +252,7 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     is_in_dict = (
         isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
     )
-    # In place of a method of the class that one instance uses.
+    # The instance gets a bound method in place of the one of its class: Python would not bind it.
     if not is_in_dict and isinstance(old, FunctionType):
         return MethodType(new, owner)
     return decorate(old, new)
@@ -264,7 +264,7 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
     Args:
         location: The target, an attribute of a class.
         new: The body's object.
-        decorate: Applies the decorator of upstream's function.
+        decorate: Decorates a function as upstream's is: `_decorated`, or `_undecorated`.
     """
     old = location.value
     owner = location.owner
@@ -297,7 +297,7 @@ def _with_name_set(owner: type, name: str, value: Any) -> Any:
     if set_name is None:
         return value
     if isinstance(value, functools.cached_property):
-        value = copy.copy(value)  # it refuses a second name
+        value = copy.copy(value)  # a cached property refuses a second name
         value.attrname = None
     set_name(value, owner, name)
     return value

@@ -113,7 +113,7 @@ def wrapped_at(
         site = context.sites.at(location)
         make = _maker(location, site, by)
         try:
-            make(location.value)
+            make(location.value)  # to see whether it can be wrapped
         except TypeError as error:
             raise TargetError(f"{label}: {error}") from error
         parts.append((site, context.layer(_Wrapping(make))))
@@ -163,8 +163,8 @@ class _Wrapping:
         value = self._make(below)
         written = self._written()
         self._function = None
-        # The parts of a property are wrapped one by one; this finds the one that was: its function
-        # has the globals of this module.
+        # Of a property only the getter is wrapped. A function with the globals of this module is a
+        # wrapper, and what it wraps is the part of `below` in the same place.
         originals = inside(below) or (below,)
         for part, original in zip(inside(value) or (value,), originals, strict=False):
             if isinstance(part, FunctionType) and part.__globals__ is globals():
@@ -247,7 +247,7 @@ def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
     """Wrap a method for one instance; it is bound here, as Python binds nothing in an instance."""
-    # The value of another patch, which is bound already, or one that is never bound.
+    # A value of another patch is bound already; one without `__get__` is never bound.
     if value is not site.original or not hasattr(value, "__get__"):
         return _wrapped_function(value, by)
     if hasattr(value, "__set__"):
@@ -346,7 +346,7 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     wrapper: Any = functools.update_wrapper(shaped, function)
     if hasattr(function, "cache_info"):
-        # Not the cached function itself: its `__wrapped__` is the one without the cache.
+        # `__wrapped__` skips the cached function: it leads to the one without the cache.
         wrapper.__wrapped__ = getattr(function, "__wrapped__", function)
     keep_from_torch_script(wrapper)
     return cast("FunctionType", wrapper)

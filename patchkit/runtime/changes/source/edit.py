@@ -19,7 +19,10 @@ from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
-"""The types of built-in attributes such as `property.fset` and `partial.func`."""
+"""The types of built-in attributes such as `property.fset` and `partial.func`.
+
+A target may go through one (`Class.size.fset`), though it is inherited from a built-in class.
+"""
 
 
 class PreparedEdit(PreparedLayers, frozen=False):
@@ -220,7 +223,7 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
             )
         return site.original
     value = read(owner, step)
-    # Of an object that is no namespace, `value` may be a descriptor of its class: that is run.
+    # Of any other object, `value` may be a descriptor of its class, which `getattr` runs.
     is_namespace = isinstance(owner, (type, ModuleType))
     if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value
