@@ -89,7 +89,7 @@ class _Search:
         self._is_lenient = is_lenient
         self._is_found = False
         self._names: set[str] = set()
-        # Each with the globals that functions in it must have, see `_look_up_in`.
+        # Each namespace, with its `home`: the globals of the functions in it that are followed.
         self._namespaces: list[tuple[Mapping[str, Any], object]] = []
         self._visited: dict[int, Any] = {}
         self._pending: list[Any] = []
@@ -172,7 +172,7 @@ class _Search:
             self._look_up_in(values, home=self)
             return ()
         if kind is FunctionType and current.__module__ == "inspect":
-            return ()  # it looks at functions, and calls none
+            return ()  # `inspect` looks at the functions that it is given, and calls none
         if kind is FunctionType:
             self._look_up_in(current.__globals__, home=current.__globals__)
             # Only code that loads a function uses its attributes. Such code has been found for all
@@ -211,7 +211,7 @@ def _variables(function: FunctionType) -> list[Any]:
         *zip(code.co_varnames[first:], defaults, strict=False),
         *(function.__kwdefaults__ or {}).items(),
     ]
-    # Reading bytecode takes long. Plain values lead nowhere, so with nothing else it is not read.
+    # Reading bytecode takes long. It is not read if all values are plain, as these lead nowhere.
     loaded: Iterable[str] = ()
     if any(type(value) not in _PLAIN for _, value in variables):
         loaded = _loaded(code, _VARIABLES)

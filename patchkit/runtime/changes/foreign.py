@@ -48,7 +48,7 @@ def described(value: Any) -> str:
         cls = type(value)
         return f"an object of {cls.__module__}.{cls.__qualname__}"
     code = function.__code__
-    # Of the code: `functools.wraps` gives the function itself the name of the one it wraps.
+    # The code's name, since `functools.wraps` gives the function the name of the one it wraps.
     name = getattr(code, "co_qualname", code.co_name)
     module = function.__globals__.get("__name__")
     return f"{module}.{name} ({code.co_filename}:{code.co_firstlineno})"

@@ -79,7 +79,7 @@ def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
 
 
 def _judged(value: Any, site: Site) -> Overwrite:
-    """Describe a value that an attribute has in place of its current one."""
+    """Describe a value that an attribute has in place of the one that patches gave it."""
     if value is site.original:
         return Overwrite(
             value, "its original, which somebody has put back", wraps=False
@@ -164,7 +164,7 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
     now = peek(owner, step)
     if owner is sys.modules:
         return _other_module(now, stop, route)
-    # This step may have a site, or be a repointed copy of one: then it is compared as such.
+    # If the step has a site, or is repointed with one, the value may be any that the site has had.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is None:
             continue
@@ -188,7 +188,8 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     """
     owner, step, value = stop
     steps = Target.parse(route.target).steps
-    if step in steps:  # the step from `sys.modules` to the module is none of these
+    # (The step from `sys.modules` to the module is none of these: then all are left to go.)
+    if step in steps:
         steps = steps[steps.index(step) + 1 :]
     # Walk on from the former value (`value`) and from the foreign one (`reached`), side by side.
     reached = now
@@ -242,7 +243,7 @@ def _stranger_in(
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
-    # Code that is put in to wrap a function calls a copy of it, which has the former code.
+    # Foreign code that wraps the function calls a copy of it, which has the former code.
     former = FunctionType(code, {}, closure=function.__closure__)  # it is never called
     return _compared(function, by, former, None)._replace(value=now)
 
@@ -285,12 +286,9 @@ def route_of(
         value = peek(owner, step)
         if value is MISSING:
             break
-        is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
-        if (
-            is_of_class
-            and hasattr(type(value), "__get__")
-            and step not in namespace(owner)
-        ):
+        is_stored = isinstance(step, Item) or step in namespace(owner)
+        is_bound = hasattr(type(value), "__get__") and not isinstance(owner, type)
+        if is_bound and not is_stored:
             break  # a method or property of the object's class, which is a new object each time
         if (id(owner), step) not in own:
             stops.append((owner, step, value))

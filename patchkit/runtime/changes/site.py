@@ -119,7 +119,7 @@ class Site(Record, frozen=False, eq=False):
         """
         with self.guard:
             if not (self.layers or self.own):
-                # The same row may have changed the base that it inherits from.
+                # The value is inherited, and the same row may have changed it on the base.
                 self.original = read(self.owner, self.name)
             refused = self._set(sorted([*self.layers, layer], key=_height))
             if refused:
@@ -277,6 +277,7 @@ class Site(Record, frozen=False, eq=False):
         self._is_made = is_made
         if not copies_only:
             self._store(*former)
+        # (Without layers, no function of a patch is here whose code could be replaced.)
         function = function_of(value) if layers else None
         self._code = None if function is None else function.__code__
         refused = self._repoint()

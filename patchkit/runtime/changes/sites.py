@@ -162,7 +162,7 @@ class Sites(Record, frozen=False, eq=False):
         for other in self.deriving_from(site):
             value = site.current
             if not other.own:
-                # Looked up in this loop, since it may inherit from one that was just updated.
+                # Looked up in this loop, since the base may be one that was updated in it.
                 value = inherited(other.owner, str(other.name))
             if value is not MISSING and value is not other.original:
                 refused += other.set_original(value)

@@ -75,7 +75,8 @@ class Bindings:
                 self._bind(_dotted(node), value)
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
                 self._bind(node.name, Constant())
-            # A class, or what a decorator, an `except … as` or a `match` binds: it is not shown.
+            # What a decorator, an `except … as` or a `match` binds, the code does not show. A class
+            # counts as such, too.
             elif isinstance(node, _NAMED) and node.name is not None:
                 self._bind(node.name, None)
         if isinstance(scope, ast.Module):
@@ -222,7 +223,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield statement
         children = ast.iter_child_nodes(statement)
         for child in children:
-            # The statements inside of it are among `_statements` themselves.
+            # The statements inside of a statement are yielded by `_statements` themselves.
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
                 yield from _walk(child)
 

@@ -50,7 +50,8 @@ def _source_of(values: dict[str, Any]) -> str | bytes | None:
 
 def _parsed(source: bytes | str) -> ast.Module:
     """Parse a source without warnings: Python has shown them when it compiled the module."""
-    # The filter is for all threads, but this name limits it to warnings of this call.
+    # The filter is in effect in all threads. This name, which warnings of the parser have as their
+    # module, limits it to this call.
     name = "patchkit_copies"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=name)
@@ -70,7 +71,7 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
     cached = Path(str(cached_name))
     if not cached.is_file():
         return True
-    if type(spec.loader) is not SourceFileLoader:  # another one may keep no such `.pyc`
+    if type(spec.loader) is not SourceFileLoader:  # others may not update the `.pyc`
         return True
     with cached.open("rb") as opened:
         magic = opened.read(4)

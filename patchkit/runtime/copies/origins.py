@@ -165,7 +165,7 @@ class Origins:
             current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
         elif site is not None and site.layers:
-            # It was patched when it had another value of the same source.
+            # The attribute has a patch, which was put on while it had another value of this source.
             yield site
         else:
             yield from further
@@ -235,7 +235,7 @@ class Origins:
         if not isinstance(owner, type):
             own = code.own(name)
             return own | _by_star(code, name, owner)
-        # Of a class: in its body, and by `Class.name = …` in its module.
+        # An attribute of a class is bound in its body, or by `Class.name = …` in its module.
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
         if bodies is None:

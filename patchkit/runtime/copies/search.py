@@ -208,7 +208,7 @@ class CopySearch:
         label = container.prefix + name
         origin = stale.origin(container.owner, name, value)
         if origin is None:
-            # Uncertain: reported only in packages where it would be repointed.
+            # The origin is uncertain: reported only in packages where a copy would be repointed.
             if claims:
                 yield Holder(label + UNKNOWN, claims[0])
         # Else it is UNRELATED, or from a site that repoints nothing.
@@ -227,7 +227,7 @@ class CopySearch:
             if kind is None or id(value) in self._reported:
                 continue
             if kind is not MAPPING and not self._deep:
-                continue
+                continue  # if not deep, only what can be repointed is searched: keys of dicts
             parts = map(id, kind.parts(value))
             if self._stale.ids.isdisjoint(parts):
                 continue
@@ -235,7 +235,8 @@ class CopySearch:
                 continue
             self._reported.add(id(value))
             label = container.prefix + name
-            # A function may be found as a copy; its own name says more (if it is not `<lambda>`).
+            # A function may be found under the name of a copy of it. Its own name says more, unless
+            # that is `<lambda>`.
             if type(value) is FunctionType and "<" not in value.__qualname__:
                 label = f"{value.__module__}:{value.__qualname__}"
             if kind is MAPPING:

@@ -83,7 +83,7 @@ class StaleValues:
         """
         if not site.layers or not site.own or not can_be_traced(site.original):
             return False
-        # This pass is only about its own sites, and about sites whose original is stale.
+        # Other sites than those of this pass matter only if their original is a value it seeks.
         is_of_pass = site in self._sites or id(site.original) in self.values
         return is_of_pass and len(self.claims(site.original)) > 1
 
@@ -160,7 +160,7 @@ class StaleValues:
             return UNRELATED  # it is the definition itself, and not a copy of it
         origin = self._origins.of(owner, name, value)
         if origin is None:
-            # The site may be the copy, and this attribute its source.
+            # A claimant may be a copy of this attribute, and not this attribute one of the claimant.
             for claimant in self.claims(value):
                 if self._is_site_bound_from(claimant, owner, name):
                     return UNRELATED

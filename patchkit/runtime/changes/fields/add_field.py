@@ -45,7 +45,7 @@ class PreparedField(PreparedLayers, frozen=False):
 
     @property
     def classes(self) -> tuple[type, ...]:
-        """The classes to rebuild, with their subclasses and the classes with a field of one."""
+        """The changed classes, for `Rebuild`, which adds those that depend on them."""
         return (self.cls,)
 
     def apply(self) -> None:

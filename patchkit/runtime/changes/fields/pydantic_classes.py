@@ -62,8 +62,8 @@ def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
         return True
     if is_model(cls):
         return name in {"__init__", "model_post_init"}
-    # pydantic notes whether there is one, and calls it by its name: only a new or deleted one
-    # matters.
+    # pydantic notes whether there is a `__post_init__`, and calls it by its name: only a new or
+    # deleted one matters.
     return name == "__post_init__" and any(value is MISSING for value in values)
 
 
@@ -103,8 +103,9 @@ def rebuild(cls: Any) -> None:
     from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
 
     own = vars(cls)["__init__"]
-    # pydantic takes the signature from the __init__ that the standard decorator generates, and then
-    # replaces it with its own. That was there before, and may be wrapped by a patch: restore it.
+    # pydantic takes the signature from the `__init__` that the standard decorator generates, and
+    # then stores an `__init__` of its own. The class had that already, and a patch may have wrapped
+    # it: so the present one is put back.
     cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
     try:
         rebuild_dataclass(cls, force=True, _types_namespace={})

@@ -299,14 +299,14 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
     owner = site.owner
     name = str(site.name)
     outermost = site.layers[-1]
-    replaced = vars(owner)[FIELDS][name]
+    definition = vars(owner)[FIELDS][name]
 
     def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**below, name: _with_default(below[name], site.current)}
 
     for cls in (owner, *subclasses_with(owner, FIELDS)):
-        # A subclass that declares the field itself has another default.
-        if vars(cls)[FIELDS].get(name) is replaced:
+        # A subclass that declares the field itself has a definition and a default of its own.
+        if vars(cls)[FIELDS].get(name) is definition:
             layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
             yield parts_of(cls, layer, sites)
 

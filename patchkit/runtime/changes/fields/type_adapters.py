@@ -39,7 +39,7 @@ def built_of(replaced: type) -> list[str]:
     Returns:
         Classes with a field of it, adapters and validated functions, in words.
     """
-    # Not the class itself, nor its subclasses, which are named elsewhere.
+    # Not the class itself, nor its subclasses, which `subclasses_left` names.
     words = [
         f"{cls.__module__}:{cls.__qualname__} (has a field of it)"
         for cls in dependents([replaced])

@@ -1,8 +1,8 @@
 """Prepares Decorate: the target becomes what a function of the body makes of it.
 
-The function is called once for each value that lies below it: when the change is made, and again
-when another patch has changed that value since. It is given what callers reach: of a static or
-class method the function in it, of a property its getter; and what it returns goes where that was.
+The function, the decorator, is called once for each value that lies below it: when the change is
+made, and again when another patch has changed that value since. It gets what callers reach: the
+function in a static or class method, the getter of a property. Its result is stored in that place.
 """
 
 import copy
@@ -100,14 +100,14 @@ class PreparedDecoration(PreparedLayers, frozen=False):
     Args:
         parts: The layer on the target, with its site.
         layers: The same, to be applied; for a class, this also updates its abstract methods.
-        decoration: The layer's `make`, which asks the decorator.
+        decoration: The layer's `make`, which calls the decorator.
     """
 
     layers: PreparedLayers
     decoration: "_Decoration"
 
     def apply(self) -> None:
-        """Ask the decorator, while no lock is held, and put on what it returns.
+        """Call the decorator, while no lock is held, and put its result in the target's place.
 
         Raises:
             TargetError: What it returns cannot serve in the target's place.
@@ -119,7 +119,7 @@ class PreparedDecoration(PreparedLayers, frozen=False):
         self.layers.apply()
 
     def undo(self) -> None:
-        """Put the target back, and what the decorator has changed in it."""
+        """Put the target back, and restore what the decorator has changed in the target itself."""
         try:
             self.layers.undo()
         finally:
@@ -162,7 +162,7 @@ class _Decoration:
         self._restores: list[Callable[[], None]] = []
 
     def __call__(self, below: Any) -> Any:
-        """Return what the decorator has made of the value below; ask it if that is a new one."""
+        """Return the decorator's result for the value below; call it only if that is a new one."""
         if below is not self._below:
             self._value = self._decorated(below)
             self._below = below
@@ -212,14 +212,19 @@ class _Decoration:
         return below
 
     def _in_kind(self, function: Any, kind: Callable[[Any], Any]) -> Any:
-        """Ask for a function in a descriptor; return the result in a descriptor of that kind."""
+        """Decorate the function in a descriptor; return the result in a descriptor of that kind.
+
+        Args:
+            function: The function in the descriptor.
+            kind: Makes a descriptor like the original one of a function.
+        """
         result = self._ask(function)
-        if isinstance(result, _DESCRIPTORS):
+        if isinstance(result, _DESCRIPTORS):  # the decorator has made one itself
             return result
         return kind(result)
 
     def _ask(self, target: Any) -> Any:
-        """Ask the decorator, and refuse what cannot serve in the target's place."""
+        """Call the decorator, and refuse a result that cannot be used in the target's place."""
         former = _state_of(target)  # None if the target cannot be restored
         result = self._decorator(target)
         if result is target:
@@ -271,7 +276,12 @@ def _state_of(target: Any) -> dict[str, Any] | None:
 
 
 def _restore(target: Any, former: dict[str, Any]) -> None:
-    """Give a class or a function back what it had, and take from it what it had not."""
+    """Set the attributes of a class or function that it had, and delete those that it had not.
+
+    Args:
+        target: The class or function.
+        former: Its attributes before the decorator was called, from `_state_of`.
+    """
     current = _state_of(target) or {}
     for name in current.keys() - former.keys():
         delattr(target, name)

@@ -89,6 +89,7 @@ def keep_from_torch_script(wrapper: FunctionType) -> None:
     if modifiers is None:  # upstream was imported without torch
         return
     attributes = wrapper.__dict__
+    # The error of `torch.jit.script(wrapper)` gets this text.
     attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
     # The mark of `@torch.jit.unused`, which the wrapper has from the original, stays.
     if attributes.get(_MODIFIER) is not modifiers.UNUSED:
@@ -268,6 +269,7 @@ class Kernels:
 
     def __init__(self, torch: Any, overload: Any) -> None:
         self.overload = overload
+        # For messages about a kernel, and as the module that a site of it belongs to.
         self.__name__ = f"torch.ops.{overload}"
         self.__module__ = overload.__module__
         self._torch = torch
@@ -337,8 +339,9 @@ class Kernels:
         if override is None:
             return
         library = override.library
-        # A library that is destroyed removes its keys from torch's set of kernels from Python,
-        # though another library may have the same key there. So it gets no keys to remove.
+        # torch has a set of the kernels that are from Python. A library that is destroyed removes
+        # its keys from that set, though another library may have the same key in it. So the
+        # library's own list of keys is emptied before.
         library._op_impls.clear()  # noqa: SLF001
         library._destroy()  # noqa: SLF001 - as `torch.library._scoped_library` does
         # The key is removed with the last override, if the first override had added it.

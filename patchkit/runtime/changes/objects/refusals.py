@@ -121,7 +121,7 @@ def _fixed_fault(location: Location) -> str:
 def _class_fault(owner: type, location: Location) -> str:
     """Return why an attribute of a class cannot be changed; "" if it can."""
     flags = owner.__flags__
-    # A class that no `class` statement made, such as `int`, or one of C that is closed.
+    # A class such as `int`, which no `class` statement made, or one in C that is marked immutable.
     if not flags & _HEAP or flags & _IMMUTABLE:
         return (
             f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "
@@ -345,6 +345,7 @@ def _returned(value: Any) -> str:
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return ""
     flags = function.__code__.co_flags
+    # (The flag is that of a generator function decorated with `types.coroutine`.)
     if flags & inspect.CO_ITERABLE_COROUTINE or inspect.iscoroutinefunction(function):
         return "a coroutine"
     if flags & inspect.CO_ASYNC_GENERATOR:
@@ -361,4 +362,4 @@ def _returned(value: Any) -> str:
     is_stub = "NotImplementedError" in function.__code__.co_names
     if is_abstract or is_stub or _LAZY_RESULT.search(str(annotation)):
         return ""
-    return "its result"
+    return "its result"  # of a plain function, which returns what it computes

@@ -65,7 +65,7 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     old = location.value
     new = _body_object(context, change.by)
     operator = operator_at(location, context.sites)
-    # An operator that replaces another one is stored under the name, as any object.
+    # If the body's object is an operator, too, it is stored under the target's name as any object.
     is_of_kind = old is not MISSING and isinstance(new, type(old))
     if operator is not None and not is_of_kind:
         if not callable(new):

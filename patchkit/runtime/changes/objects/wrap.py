@@ -124,7 +124,7 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
     """Return a function that wraps the value of a location; a class binds methods by itself."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
-    # First what the owner itself has. Then what a class inherits, or an object has from its class.
+    # The value is the owner's own; or else a class inherits it, or an object has it from its class.
     if is_in_dict or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
     if is_class:
@@ -389,7 +389,7 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
                     sent = yield value
                     step = inner.asend(sent)
                 except GeneratorExit:
-                    raise  # it is being closed, and so is the inner one below
+                    raise  # this generator is being closed; `finally` closes the inner one
                 except BaseException as error:  # noqa: BLE001 - passed on to the inner generator
                     step = inner.athrow(error)
         except StopAsyncIteration:

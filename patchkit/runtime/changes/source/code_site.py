@@ -196,7 +196,7 @@ class CodeSite:
         module_text = self._source.whole(function.text)
         filename = publish(module_text, self._source.place.file)
         code = self._source.compiled(function.text, filename)
-        # The text up to the colon of the `def` line is as it was: only the code changes.
+        # If the text up to the colon of the `def` line is as it was, only the code changes.
         if function.text.startswith(original.text[: original.header_end]):
             return {"__code__": code}
         from patchkit.runtime.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it

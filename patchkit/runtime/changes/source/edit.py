@@ -69,6 +69,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     text_edit = TextEdit(change.old, change.new, change.count)
     edit = CodeEdit(label, text_edit, context.rank, context.patch)
     code.prepare(edit)
+    # They are put on and removed like a layer of a `Site`.
     parts: Any = [(code, edit)]
     return PreparedEdit(parts, code)
 
@@ -153,7 +154,7 @@ def _refuse_unreached(chain: list[Any]) -> None:
         is_same_code = getattr(inner, "__code__", None) is code
         # A copy of the function runs the same code itself, and does not call the original.
         is_copy = is_same_code and inner.__closure__ is outer.__closure__
-        # A decorator whose code has the name of the function may get it from anywhere.
+        # If the decorator's code has the function's name, it may well load and call the function.
         is_named = getattr(inner, "__name__", None) in code.co_names
         # (`may_call` returns None where it cannot tell.)
         if is_copy or (not is_named and may_call(outer, inner) is False):

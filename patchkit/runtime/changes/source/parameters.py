@@ -192,7 +192,7 @@ def _executed(
 def _closure(function: FunctionType) -> dict[str, Any]:
     """Return the closure variables of a function that have a value, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    # Cells are compared by their contents: one without a value equals another.
+    # Cells are equal if their contents are, or if both have none.
     unbound = CellType()
     return {name: cell.cell_contents for name, cell in cells if cell != unbound}
 

@@ -255,7 +255,7 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     if old == new:
         return
     more = [name for name in new if name not in old]
-    if more == ["__class__"]:
+    if more == ["__class__"]:  # what a `super()` needs
         hint = "write super(Class, self)"
     else:
         hint = f"it holds {', '.join(old) or 'nothing'}"
