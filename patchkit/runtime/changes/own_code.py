@@ -28,7 +28,7 @@ _DEEPEST = 20
 
 
 def values_at(site: Site, patch: str) -> list[Any]:
-    """Return the values that the layers of a patch have made on a site.
+    """Return the values that the layers of a patch have made on a site, to search for functions.
 
     Args:
         site: The attribute.

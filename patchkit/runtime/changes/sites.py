@@ -186,7 +186,7 @@ class Sites(Record, frozen=False, eq=False):
             for candidate in (self.get(cls, name), self.leader(cls, name)):
                 if candidate is not None and candidate.knows(vars(cls)[name]):
                     return True
-            return False
+            return False  # the nearest base that has the name decides
         return False
 
     def take_moved(self) -> list[Site]:

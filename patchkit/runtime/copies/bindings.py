@@ -132,7 +132,7 @@ class Bindings:
                 source = NameSource(tuple(submodules), top)
             else:
                 source = NameSource((), top)  # `import a.b` binds `a`
-            if alias.name == "*":
+            if alias.name == "*":  # what is asked for later is put in as the name
                 self.stars.append(source._replace(names=()))
             else:
                 name = alias.asname or top

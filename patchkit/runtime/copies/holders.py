@@ -124,8 +124,8 @@ def _function_named(function: FunctionType) -> _NamedParts:
     for name, value in (function.__kwdefaults__ or {}).items():
         yield f" (default of {name})", value
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        if name == "__class__":  # in each method of a class that uses `super()`
-            continue
+        if name == "__class__":
+            continue  # no copy, but the class of a method that uses `super()`
         content = _content(cell)
         for value in (content, *_inner_parts(content)):
             yield f" (closure {name})", value

@@ -87,7 +87,7 @@ def restore(
     """Set copies of values of a patch to the restored values, after the patch was undone.
 
     Args:
-        sites: The attributes that it had changed.
+        sites: The attributes that the patch had changed.
         scope: The modules to search.
         keepers: The modules whose copies stay.
         deep: Whether to search also for copies that are out of reach.
@@ -95,13 +95,14 @@ def restore(
     Returns:
         The copies that were found.
     """
+    # Originals are right again. And by now, any module may have copied the patch's values.
     stale = StaleValues(sites, keepers, originals=False)
     search = CopySearch(stale, keepers, late=True, deep=deep)
     run = _Pass(stale, keepers)
     if stale.ids:
         run.settle(search.through(scope.modules))
     moved = run.update_patched_copies()
-    if moved:
+    if moved:  # as in `repoint`
         later = restore(moved, scope, keepers, deep=deep)
         run.outcome.rebound.extend(later.rebound)
         run.outcome.left.extend(later.left)

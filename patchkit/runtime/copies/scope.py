@@ -128,8 +128,8 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         replacement: The new object.
 
     Returns:
-        The subclasses in words, without bases of the replacement; none if one of the two is no
-        class.
+        The subclasses in words, without the replacement and its bases; none if one of the two is
+        no class.
     """
     if not isinstance(original, type) or not isinstance(replacement, type):
         return []
@@ -295,7 +295,7 @@ def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
             beside the target's own.
 
     Returns:
-        The names of the packages.
+        The names of the packages; one is always `__main__`, the script that uses upstream.
     """
     if rebind is False:
         return frozenset()

@@ -185,6 +185,7 @@ class CopySearch:
         """Yield the attributes of a module or class that are copies."""
         for name, value in tuple(container.values.items()):
             site = self._stale.site_of(value)
+            # (`update_patched_copies` of the pass does patched attributes.)
             if site is None or self._keepers.sites.is_patched(container.owner, name):
                 continue
             if id(value) in self._stale.values:

@@ -160,7 +160,7 @@ class StaleValues:
             return UNRELATED  # it is the definition itself, and not a copy of it
         origin = self._origins.of(owner, name, value)
         if origin is None:
-            # A claimant may be a copy of this attribute, and not this attribute one of the claimant.
+            # A claimant may be a copy of this attribute, and not the other way round.
             for claimant in self.claims(value):
                 if self._is_site_bound_from(claimant, owner, name):
                     return UNRELATED
@@ -220,6 +220,7 @@ class StaleValues:
         # An original that was made elsewhere may have been copied from there.
         if is_served(site) or _is_foreign(site):
             return False
+        # The site itself may be a copy of another attribute.
         name = str(site.name)
         return not self._origins.is_copy(site.owner, name)
 
@@ -254,6 +255,7 @@ class StaleValues:
         Those that have it as an original come before those that got it from a patch.
         """
         claims: dict[int, dict[Site, None]] = {}
+        # (A site of this pass may be dropped from all sites: its module was executed anew.)
         with_repeats = (*self._all_sites, *self.sites)
         sites = list(dict.fromkeys(with_repeats))
         for site in sites:

@@ -133,7 +133,14 @@ def post_init_parts(member: Site, sites: Sites) -> Iterator[tuple[Site, Layer]]:
 
 @dataclass(eq=False)
 class _Generator:
-    """Generates the methods of a dataclass, all of them together whenever its fields change."""
+    """Generates the methods of a dataclass, all of them together whenever its fields change.
+
+    Args:
+        cls: The class.
+        sites: All changed attributes of this process.
+        _members: The generated methods by name; from `_fields`, and with a call of
+            `__post_init__` if `_calls`.
+    """
 
     cls: type
     sites: Sites

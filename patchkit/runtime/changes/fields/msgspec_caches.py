@@ -80,7 +80,7 @@ def _infos_of(changed: Iterable[type]) -> list[Any]:
 
 
 def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
-    """Delete the infos that are an attribute of a class or a generic alias; return these.
+    """Delete those infos that are an attribute of a class or generic alias, and return them.
 
     Args:
         infos: The infos.
@@ -98,7 +98,7 @@ def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
 
 
 def _delete_from(owners: Iterable[Any]) -> set[Any]:
-    """Delete the attribute of each object that has an info as one; return these infos."""
+    """Delete the `__msgspec_cache__` of each object that has one; return the deleted infos."""
     deleted = set()
     for owner in owners:
         if _CACHE in namespace(owner):

@@ -95,7 +95,7 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
 
 
 class PreparedDecoration(PreparedLayers, frozen=False):
-    """A Decorate that has been checked; the decorator is asked when it is applied.
+    """A Decorate that has been checked; the decorator is called when the change is applied.
 
     Args:
         parts: The layer on the target, with its site.
@@ -197,7 +197,7 @@ class _Decoration:
         the original is from another patch, and is bound already.
         """
         site = self._site
-        # Whether the owner has the value itself: then callers get it as it is.
+        # If the owner has the value itself (or is a module or container), nothing binds it.
         is_in_dict = (
             site.own
             or isinstance(site.owner, ModuleType)

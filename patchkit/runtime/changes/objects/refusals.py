@@ -104,7 +104,7 @@ def _fixed_fault(location: Location) -> str:
             "AfterImport change its class, or what sets it"
         )
     if isinstance(owner, ModuleType) or location.own:
-        return ""
+        return ""  # it is in the owner's own `__dict__`, or will be
     if _OF_TYPES.fullmatch(str(location.name)):
         return (
             f"found {location.name} of one object of {kind!r}, which Python looks up on the class; "

@@ -235,7 +235,7 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
 
 
 def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap an inherited member of a class; the innermost wrapper calls `super()` for it."""
+    """Wrap an inherited member of a class; the innermost wrapper gets it by `super()`."""
     # Not for properties: torch.compile cannot trace `super().size`.
     is_read = isinstance(value, (property, functools.cached_property))
     if value is inherited(site.owner, str(site.name)) and not is_read:
@@ -246,7 +246,7 @@ def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap a method for one instance; it is bound here, as Python binds nothing in an instance."""
+    """Wrap a method for one instance, and bind it: Python binds nothing that an instance holds."""
     # A value of another patch is bound already; one without `__get__` is never bound.
     if value is not site.original or not hasattr(value, "__get__"):
         return _wrapped_function(value, by)
@@ -374,7 +374,7 @@ def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an asynchronous generator function that passes everything on to the one of `plain`.
+    """Return an asynchronous generator function that passes everything on to what `plain` returns.
 
     It does by hand what `yield from` does: also what is sent or thrown into it is passed on.
     """
