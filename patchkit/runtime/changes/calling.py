@@ -204,6 +204,7 @@ def _variables(function: FunctionType) -> list[Any]:
     """Return the closure variables and defaults that the code of a function loads."""
     code = function.__code__
     defaults = function.__defaults__ or ()
+    # The last positional parameters have the defaults.
     first = code.co_argcount - len(defaults)
     # Each variable, with its value; for a closure variable, with the cell that has it.
     variables = [
@@ -281,7 +282,8 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     code = callee.__code__
     loaded = _loaded(code, _VARIABLES)
     names = code.co_varnames[: code.co_argcount]
-    # The name of `*args`, if there is one, stands for all further arguments.
+    # The name of `*args`, if there is one, stands for all further arguments. Among the variables it
+    # comes after the named parameters.
     others = code.co_varnames[len(names) + code.co_kwonlyargcount :][:1]
     named = zip(names + others * len(arguments), arguments, strict=False)
     return [function, *(argument for name, argument in named if name in loaded)]

@@ -168,7 +168,7 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is None:
             continue
-        with site.guard:  # another thread may be changing it
+        with site.guard:  # another thread may be changing it, so it is read once more
             now = peek(owner, step)
             if site.knows(now) or now is value:
                 return None

@@ -111,7 +111,7 @@ def built_before(site: Site) -> list[str]:
         site: The changed attribute.
 
     Returns:
-        Subclasses, pydantic classes with a field of a class, and compiled code, in words.
+        Its subclasses, pydantic classes with a field of it, and compiled code, in words.
     """
     return [
         *subclasses_left(site.original, site.current),

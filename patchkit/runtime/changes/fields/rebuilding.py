@@ -205,8 +205,8 @@ class Rebuilt:
         """Undo `build`: restore classes that no other group needs rebuilt, and rebuild the others.
 
         Args:
-            reason: The group of changes that needed it, and that is undone.
-            changed: The classes that it had changed.
+            reason: The group of changes that needed the classes rebuilt, and that is undone.
+            changed: The classes that the group had changed.
 
         Returns:
             An error for each class or adapter that cannot be built.

@@ -214,8 +214,8 @@ def refuse_recursion(location: Location, new: Any, label: str) -> None:
     module = namespace(location.owner)
     for method, member in vars(old).items():
         for function in _functions(member):
-            if function.__globals__ is not module:  # there, the name is another one
-                continue
+            if function.__globals__ is not module:
+                continue  # in another module, the name stands for something else
             if name not in _classes_named(function.__code__):
                 continue
             if may_call(peek(new, method), member, new):

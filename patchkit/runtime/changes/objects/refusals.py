@@ -134,6 +134,7 @@ def _class_fault(owner: type, location: Location) -> str:
         )
     if location.name == "__slots__":
         return "found __slots__, which Python reads only when it creates a class; Replace the class"
+    # (An enum without members is one to derive from: its hooks are yet to run.)
     if location.name in _MEMBER_HOOKS and getattr(owner, "_member_map_", None):
         return (
             f"found the {location.name} of the enum {owner.__qualname__}, which ran when its "

@@ -96,7 +96,7 @@ def _beneath(location: Location, sites: Sites) -> Location:
 
 
 def _replaced(location: Location, sites: Sites) -> Any:
-    """Return what a Replace takes the place of: it lies below what wraps and decorates."""
+    """Return the value that a Replace takes the place of, below what wraps and decorates it."""
     site = sites.get(location.owner, location.name)
     if site is None or not site.layers:
         return location.value

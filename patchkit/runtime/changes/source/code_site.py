@@ -154,7 +154,7 @@ class CodeSite:
 
         Args:
             edit: The edit.
-            error: Why the edits that should remain cannot be made without those.
+            error: Why the edits that should remain cannot be made without earlier removed ones.
         """
         if edit not in self._state.edits:
             return  # `put` was interrupted before it changed anything

@@ -224,7 +224,8 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
             )
         return site.original
     value = read(owner, step)
-    # Of any other object, `value` may be a descriptor of its class, which `getattr` runs.
+    # Of an object that is no class or module, `value` may be a descriptor of its class: `getattr`
+    # runs that.
     is_namespace = isinstance(owner, (type, ModuleType))
     if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value
