@@ -53,7 +53,7 @@ class StaleValues:
         self.values: dict[int, Site] = {}
         """The site of each former value, by the value's id."""
         self.inner: dict[int, Site] = {}
-        """The site of each function inside an original (static or class method, property), by id."""
+        """The site of each function inside an original static method, class method or property."""
         sought: Iterable[tuple[Any, Site]] = patched
         if not originals:
             sought = _referred_to_elsewhere(patched, keepers)
