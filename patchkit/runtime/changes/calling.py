@@ -89,7 +89,7 @@ class _Search:
         self._is_lenient = is_lenient
         self._is_found = False
         self._names: set[str] = set()
-        # Each with the globals that functions in it must have, see `_look_up_in`.
+        # Each namespace, with its `home`: the globals of the functions in it that are followed.
         self._namespaces: list[tuple[Mapping[str, Any], object]] = []
         self._visited: dict[int, Any] = {}
         self._pending: list[Any] = []
@@ -102,12 +102,14 @@ class _Search:
             owner: The class or object whose attributes its code can use (`self.original`).
         """
         self._is_found = self._is_goal(value)
-        # So that code with the name of a module leads to the module.
+        # Code that has the name of a module, as an `import` does, leads to the module.
         self._look_up_in(sys.modules)
         for ancestor in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
-            # With this home, only a lenient search follows functions there, see `_parts`.
+            # No function has the search itself (`self`) as its globals. So with this home only a
+            # lenient search follows functions.
             self._look_up_in(namespace(ancestor), home=self)
-        # Only now: the owner's own `__init__` or the like is not called by the value.
+        # Only now, so that `_UNNAMED` is not looked up in the owner: the value does not call the
+        # owner's `__init__` and the like.
         self._names.update(_UNNAMED)
         self._pending.append(value)
         # Any method of a class may be called, as if code mentioned its name.
@@ -166,15 +168,15 @@ class _Search:
             return ()
         values = namespace(current)
         if issubclass(kind, ModuleType):
-            # No function has the search as its globals: so only a lenient one follows functions.
+            # Only a lenient search follows functions of other modules: for `home`, see `finds`.
             self._look_up_in(values, home=self)
             return ()
         if kind is FunctionType and current.__module__ == "inspect":
-            return ()  # it looks at functions, and calls none
+            return ()  # `inspect` looks at the functions that it is given, and calls none
         if kind is FunctionType:
             self._look_up_in(current.__globals__, home=current.__globals__)
-            # Its attributes are used only by code that loads the function itself. (Of the start,
-            # which was not followed to, no code is known that does.)
+            # Only code that loads a function uses its attributes. Such code has been found for all
+            # functions but the one that the search starts at, which is not in `_visited`.
             if id(current) in self._visited:
                 self._look_up_in(values)
             package = current.__globals__.get("__package__")  # for relative imports
@@ -202,6 +204,7 @@ def _variables(function: FunctionType) -> list[Any]:
     """Return the closure variables and defaults that the code of a function loads."""
     code = function.__code__
     defaults = function.__defaults__ or ()
+    # The last positional parameters have the defaults.
     first = code.co_argcount - len(defaults)
     # Each variable, with its value; for a closure variable, with the cell that has it.
     variables = [
@@ -209,7 +212,7 @@ def _variables(function: FunctionType) -> list[Any]:
         *zip(code.co_varnames[first:], defaults, strict=False),
         *(function.__kwdefaults__ or {}).items(),
     ]
-    # Reading bytecode takes long. Plain values lead nowhere, so with nothing else it is not read.
+    # Reading bytecode takes long. It is not read if all values are plain, as these lead nowhere.
     loaded: Iterable[str] = ()
     if any(type(value) not in _PLAIN for _, value in variables):
         loaded = _loaded(code, _VARIABLES)
@@ -279,7 +282,8 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     code = callee.__code__
     loaded = _loaded(code, _VARIABLES)
     names = code.co_varnames[: code.co_argcount]
-    # The name of `*args`, if there is one, stands for all further arguments.
+    # The name of `*args`, if there is one, stands for all further arguments. Among the variables it
+    # comes after the named parameters.
     others = code.co_varnames[len(names) + code.co_kwonlyargcount :][:1]
     named = zip(names + others * len(arguments), arguments, strict=False)
     return [function, *(argument for name, argument in named if name in loaded)]

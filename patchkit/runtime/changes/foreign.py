@@ -40,7 +40,7 @@ def described(value: Any) -> str:
     if value is MISSING:
         return "nothing: it was removed"
     if type(value) in _PLAIN:
-        return f"{value!r:.60}"
+        return f"{value!r:.60}"  # no more than 60 characters
     function = _function_of(value)
     if function is None:
         if isinstance(value, type):
@@ -48,7 +48,7 @@ def described(value: Any) -> str:
         cls = type(value)
         return f"an object of {cls.__module__}.{cls.__qualname__}"
     code = function.__code__
-    # Of the code: `functools.wraps` gives the function itself the name of the one it wraps.
+    # The code's name, since `functools.wraps` gives the function the name of the one it wraps.
     name = getattr(code, "co_qualname", code.co_name)
     module = function.__globals__.get("__name__")
     return f"{module}.{name} ({code.co_filename}:{code.co_firstlineno})"
@@ -62,7 +62,7 @@ def _function_of(value: Any) -> FunctionType | None:
     if type(value) is FunctionType:
         return value
     for name in _FUNCTIONS:
-        # A mock has every attribute, but not on its type.
+        # Not `hasattr(value, name)`: a mock seems to have every attribute, but its type does not.
         if hasattr(type(value), name) or name in namespace(value):
             function = _function_of(getattr(value, name, None))
             if function is not None:

@@ -79,7 +79,7 @@ def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
 
 
 def _judged(value: Any, site: Site) -> Overwrite:
-    """Describe a value that an attribute has in place of its current one."""
+    """Describe a value that an attribute has in place of the one that patches gave it."""
     if value is site.original:
         return Overwrite(
             value, "its original, which somebody has put back", wraps=False
@@ -164,16 +164,16 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
     now = peek(owner, step)
     if owner is sys.modules:
         return _other_module(now, stop, route)
-    # This step may have a site, or be a repointed copy of one: then it is compared as such.
+    # If the step has a site, or is repointed with one, the value may be any that the site has had.
     for site in (sites.get(owner, step), sites.leader(owner, step)):
         if site is None:
             continue
-        with site.guard:  # another thread may be changing it
+        with site.guard:  # another thread may be changing it, so it is read once more
             now = peek(owner, step)
             if site.knows(now) or now is value:
                 return None
             if site.layers:
-                value = site.current
+                value = site.current  # what a foreign value may call
     return _compared_beyond((owner, step, value), now, described(now), route)
 
 
@@ -188,9 +188,10 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     """
     owner, step, value = stop
     steps = Target.parse(route.target).steps
-    if step in steps:  # the step from `sys.modules` to the module is none of these
+    # (The step from `sys.modules` to the module is none of these: then all are left to go.)
+    if step in steps:
         steps = steps[steps.index(step) + 1 :]
-    # Walk on from the former value and from the foreign one, side by side.
+    # Walk on from the former value (`value`) and from the foreign one (`reached`), side by side.
     reached = now
     for inner in steps:
         found = peek(reached, inner)
@@ -201,6 +202,7 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
         value = peek(value, inner)
     if reached is value:
         return Overwrite(now, by, wraps=True)
+    # What is reported is the value at the step, not the one at the end of the way.
     return _compared(reached, by, value, owner)._replace(value=now)
 
 
@@ -241,8 +243,8 @@ def _stranger_in(
     by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
-    # Code that is put in to wrap a function calls a copy of it, which has the former code.
-    former = FunctionType(code, {}, closure=function.__closure__)
+    # Foreign code that wraps the function calls a copy of it, which has the former code.
+    former = FunctionType(code, {}, closure=function.__closure__)  # it is never called
     return _compared(function, by, former, None)._replace(value=now)
 
 
@@ -284,12 +286,9 @@ def route_of(
         value = peek(owner, step)
         if value is MISSING:
             break
-        is_of_class = not isinstance(step, Item) and not isinstance(owner, type)
-        if (
-            is_of_class
-            and hasattr(type(value), "__get__")
-            and step not in namespace(owner)
-        ):
+        is_stored = isinstance(step, Item) or step in namespace(owner)
+        is_bound = hasattr(type(value), "__get__") and not isinstance(owner, type)
+        if is_bound and not is_stored:
             break  # a method or property of the object's class, which is a new object each time
         if (id(owner), step) not in own:
             stops.append((owner, step, value))

@@ -28,7 +28,7 @@ _DEEPEST = 20
 
 
 def values_at(site: Site, patch: str) -> list[Any]:
-    """Return the values that the layers of a patch have made on a site.
+    """Return the values that the layers of a patch have made on a site, to search for functions.
 
     Args:
         site: The attribute.
@@ -38,7 +38,9 @@ def values_at(site: Site, patch: str) -> list[Any]:
 
 
 def is_unseen(value: Any, pack: str) -> bool:
-    """Whether a value can be called without running a function of the pack, so that none is seen.
+    """Whether a value can be called without running a function of the pack.
+
+    Then the patch may be in effect though no call of it is counted.
 
     That is so for a function with cached results, and for a class without an `__init__` or
     `__new__` of the pack.
@@ -70,7 +72,7 @@ def _is_cached_or_compiled(value: Any) -> bool:
             if value.cache_info().currsize:  # results that it returns without a call
                 return True
         elif not isinstance(value, FunctionType):
-            # An object: wrapt's do run the function inside.
+            # A callable object: one of wrapt runs the function inside; others may be compiled.
             is_of_wrapt = "_self_wrapper" in dir(type(value))
             return not is_of_wrapt and "__wrapped__" in namespace(value)
         value = namespace(value).get("__wrapped__", MISSING)
@@ -121,7 +123,7 @@ def _own(value: Any, pack: str) -> FunctionType | None:
             home = value.__globals__.get("__name__")
             if home == WRAPPERS or _within(home, pack):
                 return value
-        elif type(value) is not CACHED and "_self_wrapper" in dir(type(value)):
+        elif "_self_wrapper" in dir(type(value)):
             value = value._self_wrapper  # noqa: SLF001 - the body's function in wrapt's FunctionWrapper
             continue
         value = namespace(value).get("__wrapped__", MISSING)

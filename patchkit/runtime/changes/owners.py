@@ -236,7 +236,7 @@ def read(owner: Any, step: TargetStep) -> Any:
     if isinstance(owner, type):
         of_metaclass = peek(type(owner), step)
         if of_metaclass is not MISSING and not hasattr(type(of_metaclass), "__set__"):
-            # A method of the metaclass (`type.__call__`) is none of the class, which may get one.
+            # A method of the metaclass (`type.__call__`) is none of the class, unlike `__name__`.
             return MISSING
     return getattr(owner, step, MISSING)  # a module's `__getattr__` may make it
 

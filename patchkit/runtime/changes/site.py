@@ -93,8 +93,10 @@ class Site(Record, frozen=False, eq=False):
     def __post_init__(self) -> None:
         self.current = self.original
         self._is_made = False
+        """Whether the current value is a function made by Wrap, and no body's own object."""
         self._is_being_updated = False
         self._code: CodeType | None = None
+        """The code of the current value when it was stored, for `code_since`."""
 
     @property
     def words(self) -> str:
@@ -117,7 +119,7 @@ class Site(Record, frozen=False, eq=False):
         """
         with self.guard:
             if not (self.layers or self.own):
-                # The same row may have changed the base that it inherits from.
+                # The value is inherited, and the same row may have changed it on the base.
                 self.original = read(self.owner, self.name)
             refused = self._set(sorted([*self.layers, layer], key=_height))
             if refused:
@@ -131,7 +133,7 @@ class Site(Record, frozen=False, eq=False):
 
         Raises:
             UndoError: Somebody else has overwritten the attribute, so that it is left as it is; or
-                a copy cannot be set to the former value. All other copies are by then.
+                a copy cannot be set to the former value. All other copies have been set by then.
         """
         with self.guard:
             if layer not in self.layers:
@@ -178,13 +180,13 @@ class Site(Record, frozen=False, eq=False):
             TargetError: The attribute does not keep the value that is stored.
         """
         with self.guard:
-            # (Two sites may be copies of each other: an update ends where it has begun.)
+            # (Two sites may be copies of each other: their updates must not go round for ever.)
             if original is self.original or self._is_being_updated:
                 return []
             former = self.original
             # An attribute that somebody else has set or deleted is left as it is.
             is_known = self.knows(read(self.owner, self.name)) and self._is_on_owner()
-            # Only the first and the last: the other site knows those between.
+            # Only the first and the last: the source knows those between, which it has had itself.
             self.former_originals = [*self.former_originals[:1], former]
             self.original = original
             self._is_being_updated = True
@@ -275,6 +277,7 @@ class Site(Record, frozen=False, eq=False):
         self._is_made = is_made
         if not copies_only:
             self._store(*former)
+        # (Without layers, no function of a patch is here whose code could be replaced.)
         function = function_of(value) if layers else None
         self._code = None if function is None else function.__code__
         refused = self._repoint()
@@ -332,7 +335,7 @@ class Site(Record, frozen=False, eq=False):
     def _repoint(self) -> list[str]:
         """Store the current value in the copies; return those that cannot be set, with errors."""
         refused: list[str] = []
-        if self.current is MISSING:
+        if self.current is MISSING:  # an added attribute was removed; its copies stay
             return refused
         for owner, name, value in self.followers():
             if value is self.current:

@@ -30,9 +30,13 @@ class Sites(Record, frozen=False, eq=False):
 
     _sites: dict[SiteKey, Site] = field(default_factory=dict)
     _inheriting: dict[SiteKey, Site] = field(default_factory=dict)
+    """Those of `_sites` whose original is, or would be, inherited from a class."""
     _moved: list[Site] = field(default_factory=list)
+    """Patched sites that got a new original, for `take_moved`."""
     _leaders: dict[SiteKey, Site] = field(default_factory=dict)
+    """The site of each copy, by the copy's key."""
     _states: dict[Any, object] = field(default_factory=dict)
+    """The state of each kind of change, by its class; see `noted`."""
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def after_fork(self) -> None:
@@ -76,7 +80,7 @@ class Sites(Record, frozen=False, eq=False):
             module: The name of the module.
         """
         for site in self:
-            # Of an attribute of a class, the class has the name of the module.
+            # If the owner is a class, the class names its module.
             homes = (site.home, namespace(site.owner).get("__module__"))
             if module in homes and not site.layers:
                 key = site_key(site.owner, site.name)
@@ -104,7 +108,7 @@ class Sites(Record, frozen=False, eq=False):
             return None
         key = site_key(owner, name)
         site = self._leaders.get(key)
-        if site is None or key not in site.aliases:
+        if site is None or key not in site.aliases:  # `Site.forget` removes the key
             return None
         return site
 
@@ -158,7 +162,7 @@ class Sites(Record, frozen=False, eq=False):
         for other in self.deriving_from(site):
             value = site.current
             if not other.own:
-                # Looked up in this loop, since it may inherit from one that was just updated.
+                # Looked up in this loop, since the base may be one that was updated in it.
                 value = inherited(other.owner, str(other.name))
             if value is not MISSING and value is not other.original:
                 refused += other.set_original(value)
@@ -182,7 +186,7 @@ class Sites(Record, frozen=False, eq=False):
             for candidate in (self.get(cls, name), self.leader(cls, name)):
                 if candidate is not None and candidate.knows(vars(cls)[name]):
                     return True
-            return False
+            return False  # the nearest base that has the name decides
         return False
 
     def take_moved(self) -> list[Site]:

@@ -69,12 +69,14 @@ class Bindings:
             context = getattr(node, "ctx", None)
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
+            # The target of a `for` or a `with` has no value here: what it is bound to is unknown.
             elif isinstance(context, ast.Store):
                 value = _value(assigned.get(node))
                 self._bind(_dotted(node), value)
             elif isinstance(node, FUNCTIONS) and not node.decorator_list:
                 self._bind(node.name, Constant())
-            # A class, or what a decorator, an `except … as` or a `match` binds: it is not shown.
+            # What a decorator, an `except … as` or a `match` binds, the code does not show. A class
+            # counts as such, too.
             elif isinstance(node, _NAMED) and node.name is not None:
                 self._bind(node.name, None)
         if isinstance(scope, ast.Module):
@@ -98,7 +100,7 @@ class Bindings:
                     setting.append(node)
             if mentioned in _BY_TEXT:
                 return True
-        # What is set outside of functions, `own` has.
+        # `own` has what is set outside of functions. So only a node inside of one is missed.
         return bool(setting) and not set(setting).issubset(_own_nodes(self._scope))
 
     def inner(self, path: Iterable[str]) -> "list[Bindings]":
@@ -130,7 +132,7 @@ class Bindings:
                 source = NameSource(tuple(submodules), top)
             else:
                 source = NameSource((), top)  # `import a.b` binds `a`
-            if alias.name == "*":
+            if alias.name == "*":  # what is asked for later is put in as the name
                 self.stars.append(source._replace(names=()))
             else:
                 name = alias.asname or top
@@ -221,7 +223,7 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield statement
         children = ast.iter_child_nodes(statement)
         for child in children:
-            # The statements inside of it are among `_statements` themselves.
+            # The statements inside of a statement are yielded by `_statements` themselves.
             if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
                 yield from _walk(child)
 
@@ -232,12 +234,12 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        # A `for x in y if z`, whose `x` is bound in the comprehension only.
+        # Of `for x in y if z` only `y` and `z`: the `x` is bound in the comprehension only.
         if isinstance(node, ast.comprehension):
             pending.append(node.iter)
             pending += node.ifs
         elif isinstance(node, ast.Lambda):
-            pending += ast.iter_child_nodes(node.args)
+            pending += ast.iter_child_nodes(node.args)  # the defaults
         else:
             pending += ast.iter_child_nodes(node)
 

@@ -88,7 +88,7 @@ def _kind_of(type_: type) -> HolderKind | None:
     slots = _slots_of(type_)
     if slots:
         return _slotted(slots)
-    # Since Python 3.11, the dict of most objects shows in a flag only.
+    # Whether objects have a `__dict__`: since Python 3.11, mostly only a flag of the type tells.
     has_dict = type_.__dictoffset__ or type_.__flags__ & _MANAGED_DICT
     return INSTANCE if has_dict else None
 
@@ -124,8 +124,8 @@ def _function_named(function: FunctionType) -> _NamedParts:
     for name, value in (function.__kwdefaults__ or {}).items():
         yield f" (default of {name})", value
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        if name == "__class__":  # in each method of a class that uses `super()`
-            continue
+        if name == "__class__":
+            continue  # no copy, but the class of a method that uses `super()`
         content = _content(cell)
         for value in (content, *_inner_parts(content)):
             yield f" (closure {name})", value
@@ -252,7 +252,8 @@ def _alias_parts(value: Any) -> _Parts:
     if not values:  # an alias implemented in C
         return (getattr(value, "__origin__", None), *value.__args__)
     arguments = values.get("__args__", ())
-    return (values.get("__origin__"), *arguments, *values.get("__metadata__", ()))
+    metadata = values.get("__metadata__", ())  # of an `Annotated[C, …]`
+    return (values.get("__origin__"), *arguments, *metadata)
 
 
 def _alias_named(value: Any) -> _NamedParts:
@@ -330,6 +331,7 @@ _PLAIN_CONTAINERS: dict[type, HolderKind] = {
     MappingProxyType: _PROXY,
 }
 _NESTING = frozenset((FunctionType, *_PLAIN_CONTAINERS))
+"""Types of closure variables that have parts, see `_inner_parts`."""
 _KINDS: tuple[tuple[tuple[type, ...], HolderKind], ...] = (
     ((FunctionType,), HolderKind(_function_parts, _function_named)),
     ((type,), CLASS),

@@ -12,7 +12,7 @@ class KeyOwner:
 
     Args:
         holder: The dict.
-        key: One of its keys; an equal one is not the same.
+        key: One of its keys; it is found by identity, so that an equal object does not do.
         name: The name of the dict for messages.
     """
 
@@ -57,7 +57,7 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
 
     Args:
         holder: The dict.
-        old: A key of it; an equal one is not the same.
+        old: One of its keys; it is found by identity, so that an equal object does not do.
         new: The new key.
 
     Raises:
@@ -72,7 +72,7 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
     if position is None:  # another thread has removed it
         raise KeyError(old)
     following = keys[position + 1 :]
-    # To keep the order, all items after it are removed and added again.
+    # To keep the order, all items after the key are removed and added again.
     old_keys = [old, *following]
     new_keys = [new, *following]
     # One call in C: no other thread runs in between and misses a key.

@@ -50,7 +50,8 @@ def _source_of(values: dict[str, Any]) -> str | bytes | None:
 
 def _parsed(source: bytes | str) -> ast.Module:
     """Parse a source without warnings: Python has shown them when it compiled the module."""
-    # The filter is for all threads, but this name limits it to warnings of this call.
+    # The filter is in effect in all threads. This name, which warnings of the parser have as their
+    # module, limits it to this call.
     name = "patchkit_copies"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=name)
@@ -70,7 +71,7 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
     cached = Path(str(cached_name))
     if not cached.is_file():
         return True
-    if type(spec.loader) is not SourceFileLoader:  # another one may keep no such `.pyc`
+    if type(spec.loader) is not SourceFileLoader:  # others may not update the `.pyc`
         return True
     with cached.open("rb") as opened:
         magic = opened.read(4)
@@ -88,6 +89,7 @@ def _is_as_imported(file: Path, spec: Any) -> bool:
 def _time_and_size(file: Path) -> bytes:
     """Return time and size of a source file as a `.pyc` has them: 32 bits of each."""
     stat = file.stat()
+    # In little-endian order, the lower 32 bits of a number are its first four bytes.
     seconds = int(stat.st_mtime)
     time = seconds.to_bytes(8, "little")
     size = stat.st_size.to_bytes(8, "little")
@@ -95,15 +97,15 @@ def _time_and_size(file: Path) -> bytes:
 
 
 def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
-    """Whether a module's functions are in a source, under their names and on their lines.
+    """Whether a module's functions are in a source, under their names and on the same lines.
 
     Args:
         tree: The parsed source.
         values: The module's attributes.
 
     Returns:
-        True also if the module has no functions of its own file; one function in its place is
-        enough.
+        True if at least one function has its place in the source; also if the module has no
+        functions from its own file.
     """
     own = set()
     for value in tuple(values.values()):
@@ -116,6 +118,7 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
         return True
     defined = set()
     for node in all_scopes(tree):
+        # For Python, a function begins with its first decorator.
         parts = (node, *node.decorator_list)
         first_line = min(part.lineno for part in parts)
         defined.add((node.name, first_line))

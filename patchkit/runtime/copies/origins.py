@@ -71,9 +71,9 @@ class Origins:
         if len(sites) == 1 and not is_something_else:
             return sites[0]
         if sites or None in ends:
-            return None
+            return None  # several ends are possible
         if not is_something_else:
-            return None
+            return None  # no binding in the code gives this value
         code = self._code(owner)
         if code is not None and code.may_set(name):
             return None
@@ -103,7 +103,7 @@ class Origins:
                         visited.append(origin)
                         pending.append(origin)
         destination = _Attribute(*goal)
-        return destination.is_among(visited[1:])
+        return destination.is_among(visited[1:])  # without the start itself
 
     def _ends(
         self, attribute: _Attribute, value: Any, path: tuple[_Attribute, ...]
@@ -165,7 +165,7 @@ class Origins:
             current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
         elif site is not None and site.layers:
-            # It was patched when it had another value of the same source.
+            # The attribute has a patch, which was put on while it had another value of this source.
             yield site
         else:
             yield from further
@@ -187,18 +187,27 @@ class Origins:
             imported = _imported(source, module)
             return _attributes([imported], source.names)
         # `first` is a name in this code, `names` are the attributes after it: `a`, `.b.c`.
-        first, *names = source.names or ("",)
+        first, *names = source.names
         if names:
             objects = self._objects(owner, module, first)
             return _attributes(objects, names)
-        # In the body of a class, a name may be one of the class or of the module.
+        # In the body of a class, a name may be one of the class or of the module. In `x = x`, the
+        # right one is that of the module.
         may_be_inner = owner is not module and first != name
         if may_be_inner and self._bound(owner, first):
             return [_Attribute(owner, first)]
         return [_Attribute(module, first)]
 
     def _objects(self, owner: Any, module: ModuleType, name: str) -> list[Any]:
-        """Return the objects that a name may have stood for: its value, and all it was bound to."""
+        """Return the objects that a name may have stood for: its value, and what is imported as it.
+
+        Of another binding in the code, as `name = other`, only the present value is known.
+
+        Args:
+            owner: The module or class whose code has the name.
+            module: The module itself, or that of the class.
+            name: The name.
+        """
         current = []
         for scope in (owner, module):
             values = namespace(scope)
@@ -211,10 +220,11 @@ class Origins:
             return objects
         for source in _sources(bound):
             if source.module is not None:
-                imported = _imported(source, module)
-                # With the attribute "" at the end, the owner is the object that the names lead to.
-                ends = _attributes([imported], (*source.names, ""))
-                objects += [end.owner for end in ends]
+                value = _imported(source, module)
+                for part in source.names:
+                    value = _step(value, part)
+                if isinstance(value, (ModuleType, type)):
+                    objects.append(value)
         return objects
 
     def _bound(self, owner: Any, name: str) -> set[Value]:
@@ -225,13 +235,13 @@ class Origins:
         if not isinstance(owner, type):
             own = code.own(name)
             return own | _by_star(code, name, owner)
-        # Of a class: in its body, and by `Class.name = …` in its module.
+        # An attribute of a class is bound in its body, or by `Class.name = …` in its module.
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
         if bodies is None:
             bodies = self._classes[owner] = code.inner(path)
         dotted = ".".join((*path, name))
-        bound = code.own(dotted).copy()
+        bound = code.own(dotted).copy()  # `code` keeps its own set unchanged
         for body in bodies:
             bound |= body.own(name)
         return bound
@@ -277,6 +287,7 @@ def _imported(source: NameSource, module: ModuleType) -> Any:
     if source.level:
         # One dot means the package itself, each further one the package around it.
         outer = parts[: len(parts) + 1 - source.level]
+    # `from . import b` names no module, and a module outside of packages has the package "".
     named_parts = filter(None, (*outer, source.module))
     return sys.modules.get(".".join(named_parts))
 
@@ -290,8 +301,8 @@ def _attributes(owners: Iterable[Any], names: Sequence[str]) -> list[_Attribute]
 def _walk(owner: Any, names: Sequence[str]) -> _Attribute | None:
     """Return the attribute that a dotted name leads to; None if it leads to no module or class.
 
-    An inherited attribute is that of the base. Without a name, the attribute "" of the owner stands
-    for the owner itself.
+    An inherited attribute is that of the base. Without a name, as for the module of `import a`, the
+    attribute is "": nothing has it, so that a search ends there without a result.
     """
     *path, last = names or ("",)
     for name in path:

@@ -41,7 +41,8 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     search = CopySearch(stale, keepers, late=scope.late, near=near)
     run = _Pass(stale, keepers)
     if stale.ids:
-        run.settle(search.through(dict.fromkeys((*scope.modules, *near))))
+        modules = dict.fromkeys((*scope.modules, *near))  # each of them once
+        run.settle(search.through(modules))
     for site in stale.sites:
         run.take_over(site)
     moved = run.update_patched_copies()
@@ -86,7 +87,7 @@ def restore(
     """Set copies of values of a patch to the restored values, after the patch was undone.
 
     Args:
-        sites: The attributes that it had changed.
+        sites: The attributes that the patch had changed.
         scope: The modules to search.
         keepers: The modules whose copies stay.
         deep: Whether to search also for copies that are out of reach.
@@ -94,17 +95,19 @@ def restore(
     Returns:
         The copies that were found.
     """
+    # Originals are right again. And by now, any module may have copied the patch's values.
     stale = StaleValues(sites, keepers, originals=False)
     search = CopySearch(stale, keepers, late=True, deep=deep)
     run = _Pass(stale, keepers)
     if stale.ids:
         run.settle(search.through(scope.modules))
     moved = run.update_patched_copies()
-    if moved:
+    if moved:  # as in `repoint`
         later = restore(moved, scope, keepers, deep=deep)
         run.outcome.rebound.extend(later.rebound)
         run.outcome.left.extend(later.left)
     for site in stale.sites:
+        # (An inherited attribute was deleted with its last layer.)
         if not site.layers and site.own:
             run.rejoin(site)
     return run.outcome
@@ -137,9 +140,10 @@ class _Pass:
                 self._write(holder)
 
     def take_over(self, site: Site) -> None:
-        """Repoint with a site the copies that were bound from it, and not with its source any more.
+        """Move the copies that were bound from a site to it, if they follow the site's source.
 
-        Before the site had patches of its own, it was a copy of the source like them.
+        Before the site had patches of its own, it was a copy of the source like them, and all of
+        them were repointed with the source.
         """
         leader = self._keepers.sites.leader(site.owner, site.name)
         if leader is None or isinstance(site.name, Item):
@@ -169,6 +173,7 @@ class _Pass:
             if source is None or source.current is MISSING:
                 continue
             holder = Holder(label, source, site.owner, site.name)
+            # For an item of a dict, this is the module in which its row names it.
             module = home_of(site) or site.home
             if not is_within(module, source.rebind):
                 self._report(holder, " (out of scope)")
@@ -186,14 +191,14 @@ class _Pass:
     def rejoin(self, site: Site) -> None:
         """Repoint a site with its source again, now that it has no patches of its own.
 
-        Its copies follow. Nothing is done if it is not a copy.
+        The copies of the site follow the source, too. Nothing is done if the site is not a copy.
         """
         name = site.name
         value = site.current
         claims = self.stale.claims(value)
         if isinstance(name, Item):
-            return
-        # No site that has had the value has a newer one, which the copies could get.
+            return  # the code shows no source of an item
+        # Of all sites that have had the value, none has another one by now to give to the copies.
         if all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)
@@ -209,7 +214,7 @@ class _Pass:
     def _write(self, holder: Holder) -> None:
         """Set a copy to the value of its site, or report why that is not possible."""
         site = holder.site
-        if site.current is MISSING:
+        if site.current is MISSING:  # a patch had added the attribute, and was undone
             self._report(holder, " (what was added stays where it was copied to)")
             return
         # Registered first, so that undo restores it even after an interruption.
@@ -227,7 +232,10 @@ class _Pass:
 
 
 def _named(owner: Any, step: TargetStep) -> tuple[Any, str]:
-    """Return the module or class that has a copy, and the attribute's name."""
+    """Return the module or class that has a copy, and the attribute's name.
+
+    A module's attribute is repointed as an item of its `__dict__`: that is turned back here.
+    """
     if isinstance(owner, dict):  # a module's
         owner = sys.modules.get(str(owner.get("__name__")))
     if isinstance(step, Item):

@@ -111,7 +111,7 @@ def built_before(site: Site) -> list[str]:
         site: The changed attribute.
 
     Returns:
-        Subclasses, pydantic classes with a field of a class, and compiled code, in words.
+        Its subclasses, pydantic classes with a field of it, and compiled code, in words.
     """
     return [
         *subclasses_left(site.original, site.current),
@@ -128,8 +128,8 @@ def subclasses_left(original: Any, replacement: Any) -> list[str]:
         replacement: The new object.
 
     Returns:
-        The subclasses in words, without bases of the replacement; none if one of the two is no
-        class.
+        The subclasses in words, without the replacement and its bases; none if one of the two is
+        no class.
     """
     if not isinstance(original, type) or not isinstance(replacement, type):
         return []
@@ -199,11 +199,11 @@ class Latecomers:
         ]
 
     def revisit(self, search: Callable[[str], None]) -> None:
-        """Call `search` with the name of each of them, as soon as its import has ended."""
+        """Call `search` with the name of each such module, as soon as its import has ended."""
         new = [name for name in list(sys.modules) if name not in self._loaded]
         for name in (*self._half_imported, *new):
             spec = _spec(name)
-            # False if the import has ended in the meantime.
+            # `when_initialized` returns False if the import has ended in the meantime.
             is_postponed = is_initializing(spec) and when_initialized(
                 spec, search, name
             )
@@ -272,7 +272,7 @@ class Keepers(NamedTuple):
     sites: Sites
 
     def keeps(self, module: str, rebind: Iterable[str]) -> bool:
-        """Whether copies in a module stay, even if they are of a row with these `rebind` packages.
+        """Whether copies in a module stay when a row with these `rebind` packages is applied.
 
         Args:
             module: The name of the module.
@@ -295,7 +295,7 @@ def scope_of(module: str, rebind: bool | Collection[str]) -> frozenset[str]:
             beside the target's own.
 
     Returns:
-        The names of the packages.
+        The names of the packages; one is always `__main__`, the script that uses upstream.
     """
     if rebind is False:
         return frozenset()

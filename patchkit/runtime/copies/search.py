@@ -138,6 +138,7 @@ class CopySearch:
                 if not ids.isdisjoint(map(id, attributes)):
                     yield from self._attributes(container)
         has_parts = not ids.isdisjoint(map(id, parts))
+        # (Functions and containers of a pack refer to originals on purpose.)
         if has_parts and not is_within(name, self._keepers.packages):
             for container in containers:
                 yield from self._holders(container)
@@ -184,6 +185,7 @@ class CopySearch:
         """Yield the attributes of a module or class that are copies."""
         for name, value in tuple(container.values.items()):
             site = self._stale.site_of(value)
+            # (`update_patched_copies` of the pass does patched attributes.)
             if site is None or self._keepers.sites.is_patched(container.owner, name):
                 continue
             if id(value) in self._stale.values:
@@ -200,16 +202,18 @@ class CopySearch:
         module = container.module
         claimants = stale.claims(value)
         claims = [site for site in claimants if is_within(module, site.rebind)]
+        # (`proven` fails for what a module's `__getattr__` served: that is defined elsewhere.)
         is_relevant = bool(claims) or any(map(is_served, claimants))
         if not is_relevant and stale.proven(value) is None:
             return  # probably unrelated: another package's, whose code need not be parsed
         label = container.prefix + name
         origin = stale.origin(container.owner, name, value)
         if origin is None:
-            # Uncertain: reported only in packages where it would be repointed.
+            # The origin is uncertain: reported only in packages where a copy would be repointed.
             if claims:
                 yield Holder(label + UNKNOWN, claims[0])
-        elif isinstance(origin, Site) and origin.rebind:  # and not UNRELATED
+        # Else it is UNRELATED, or from a site that repoints nothing.
+        elif isinstance(origin, Site) and origin.rebind:
             self._copied_by.add((module, origin))
             owner, step = container.location(name)
             if value is not origin.current:
@@ -224,7 +228,7 @@ class CopySearch:
             if kind is None or id(value) in self._reported:
                 continue
             if kind is not MAPPING and not self._deep:
-                continue
+                continue  # if not deep, only what can be repointed is searched: keys of dicts
             parts = map(id, kind.parts(value))
             if self._stale.ids.isdisjoint(parts):
                 continue
@@ -232,7 +236,8 @@ class CopySearch:
                 continue
             self._reported.add(id(value))
             label = container.prefix + name
-            # A function may be found as a copy; its own name says more (if it is not `<lambda>`).
+            # A function may be found under the name of a copy of it. Its own name says more, unless
+            # that is `<lambda>`.
             if type(value) is FunctionType and "<" not in value.__qualname__:
                 label = f"{value.__module__}:{value.__qualname__}"
             if kind is MAPPING:
@@ -251,7 +256,7 @@ class CopySearch:
             if self._stale.site_of(key) is None:
                 continue
             origin = self._stale.proven(key) or self._body_site(module, key)
-            # Uncertain, or of a subclass with a `__setitem__` of its own: only reported.
+            # An uncertain key, or one in a subclass of dict with methods of its own: only reported.
             if type(holder) is not dict or origin is None or not origin.rebind:
                 yield from self._parts(module, label, [(_A_KEY, key)])
             elif key is not origin.current:
@@ -259,9 +264,10 @@ class CopySearch:
                 yield Holder(label + _A_KEY, origin, owner, KEY, module)
 
     def _body_site(self, module: str, key: Any) -> Site | None:
-        """Return the site that a key is from, if a patch has put the key's object there.
+        """Return the site that a dict's key is from, if the key is a value of a patch.
 
-        The module must have bound the same object by name, too; else None.
+        None if several sites have had the value, or if the dict's module has not bound the same
+        object by name, too.
         """
         claims = self._stale.claims(key)
         if len(claims) != 1:
@@ -286,7 +292,7 @@ class CopySearch:
             if self._stale.is_certainly_from(part, site):
                 yield Holder(label + part_label, site)
             elif self._knows(module, site):
-                # The same object is also the value of unrelated attributes.
+                # It need not be a copy: unrelated attributes have the same object as their value.
                 yield Holder(label + part_label + UNKNOWN, site)
 
     def _is_excluded(self, container: _Container, name: str, value: Any) -> bool:
@@ -328,7 +334,7 @@ def _related_ids(sites: Iterable[Site], *, late: bool) -> frozenset[int]:
         sites: The changed attributes.
         late: Whether all modules of the targets' packages count, too.
     """
-    homes = set(map(home_of, sites)) - {""}
+    homes = set(map(home_of, sites)) - {""}  # "" is that of an item of a dict
     names: set[str] = set()
     if late:
         tops = {home.partition(".")[0] for home in homes}

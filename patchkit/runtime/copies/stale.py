@@ -53,7 +53,7 @@ class StaleValues:
         self.values: dict[int, Site] = {}
         """The site of each former value, by the value's id."""
         self.inner: dict[int, Site] = {}
-        """The same for functions inside originals: static methods, class methods, properties."""
+        """The site of each function inside an original static method, class method or property."""
         sought: Iterable[tuple[Any, Site]] = patched
         if not originals:
             sought = _referred_to_elsewhere(patched, keepers)
@@ -83,7 +83,7 @@ class StaleValues:
         """
         if not site.layers or not site.own or not can_be_traced(site.original):
             return False
-        # This pass is only about its own sites, and about sites whose original is stale.
+        # Other sites than those of this pass matter only if their original is a value it seeks.
         is_of_pass = site in self._sites or id(site.original) in self.values
         return is_of_pass and len(self.claims(site.original)) > 1
 
@@ -101,14 +101,14 @@ class StaleValues:
         if isinstance(site.owner, (ModuleType, type)) and isinstance(site.name, str):
             origin = self.origin(site.owner, site.name, value)
         else:
-            # The code shows this only for attributes of modules and classes.
+            # For an item the code shows nothing: its source is the site that it is repointed with.
             origin = self._all_sites.leader(site.owner, site.name)
         if isinstance(origin, Site) and origin is not site:
             return origin
         if origin is UNRELATED:
             return None
-        # The code does not show it. But if only one other site can have had the value first, it is
-        # from there.
+        # The code does not show the source. But if only one other site can have had the value
+        # first, the value is from there.
         others = [claimant for claimant in self.claims(value) if claimant is not site]
         makers = [other for other in others if self._is_made_at(value, other)]
         if len(makers) != 1:
@@ -132,7 +132,7 @@ class StaleValues:
         return is_defined_at(value, site.owner, site.name)
 
     def site_of(self, value: Any) -> Site | None:
-        """Return a site with `value` as a former value, or with one that has it inside; or None."""
+        """Return a site that had `value`, or a method or property with it inside; else None."""
         key = id(value)
         return self.values.get(key) or self.inner.get(key)
 
@@ -160,7 +160,7 @@ class StaleValues:
             return UNRELATED  # it is the definition itself, and not a copy of it
         origin = self._origins.of(owner, name, value)
         if origin is None:
-            # The site may be the copy, and this attribute its source.
+            # A claimant may be a copy of this attribute, and not the other way round.
             for claimant in self.claims(value):
                 if self._is_site_bound_from(claimant, owner, name):
                     return UNRELATED
@@ -220,13 +220,15 @@ class StaleValues:
         # An original that was made elsewhere may have been copied from there.
         if is_served(site) or _is_foreign(site):
             return False
+        # The site itself may be a copy of another attribute.
         name = str(site.name)
         return not self._origins.is_copy(site.owner, name)
 
     def proven(self, value: Any) -> Site | None:
-        """Return the one site that `value` was made for, or defined at.
+        """Return the one site that `value` was made for (by Wrap), or where it is defined.
 
-        None if there is no such site, or if more than one site claims the value.
+        A copy of such a value is from this site, whatever the code says. None if there is no such
+        site, or if more than one site claims the value.
         """
         claims = self.claims(value)
         if len(claims) != 1:
@@ -253,6 +255,7 @@ class StaleValues:
         Those that have it as an original come before those that got it from a patch.
         """
         claims: dict[int, dict[Site, None]] = {}
+        # (A site of this pass may be dropped from all sites: its module was executed anew.)
         with_repeats = (*self._all_sites, *self.sites)
         sites = list(dict.fromkeys(with_repeats))
         for site in sites:
@@ -293,8 +296,9 @@ def _referred_to_elsewhere(
     # Each namespace once: a module may be there under several names.
     for namespace_of_body in {id(body): body for body in bodies}.values():
         references.update(map(id, tuple(namespace_of_body.values())))
-    # The loop variable and the argument refer to the value, too. They are counted with an object
-    # that nothing else refers to but its list, hence the -1; `references` has the list `patched`.
+    # `getrefcount` also counts the loop variable below and its own argument. How many references
+    # these are is measured with an object that nothing else refers to but a list: -1 for that list.
+    # (What the list `patched` refers to is in `references` already.)
     (by_this_loop,) = (sys.getrefcount(value) - 1 for value in [object()])
     for value, site in patched:
         if sys.getrefcount(value) > by_this_loop + references[id(value)]:

@@ -45,7 +45,7 @@ class PreparedField(PreparedLayers, frozen=False):
 
     @property
     def classes(self) -> tuple[type, ...]:
-        """The classes to rebuild, with their subclasses and the classes with a field of one."""
+        """The changed classes, for `Rebuild`, which adds those that depend on them."""
         return (self.cls,)
 
     def apply(self) -> None:
@@ -193,7 +193,8 @@ def _layers(
 def _definition(name: str, annotation: Any, default: Any) -> Any:
     """Return a `dataclasses.Field` as in `__dataclass_fields__`.
 
-    The decorator fills in its name, type and kind, so a stand-in class is decorated for it.
+    The decorator fills in its name, type and kind, so a stand-in class is decorated for it. It is
+    keyword-only, so that positional arguments of callers stay with the other fields.
     """
     declared = dataclasses.field(**options(default), kw_only=True)
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, declared)])
@@ -206,7 +207,7 @@ def _annotation(
     """Return the site of the class's annotations, and the layer that adds one to them."""
     table = cls.__annotations__  # the class's own; Python makes one if there is none
     # From Python 3.14 on, setting `__annotations__` deletes the function that evaluates them. So
-    # the dict itself gets the item.
+    # the dict that is there gets the item; before, the class gets another dict.
     if sys.version_info >= (3, 14):
         location = Location(table, Item(name), MISSING, own=False)
         return context.sites.at(location), context.layer(

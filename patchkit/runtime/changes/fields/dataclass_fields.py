@@ -59,6 +59,7 @@ def generated(
         The methods, and the docstring, by name.
     """
     stand_in = _stand_in(cls, fields)
+    # The decorator asks only whether the class has a `__post_init__`.
     if calls_post_init:
         setattr(stand_in, "__post_init__", None)  # noqa: B010 - mypy knows no such attribute
     parameters = vars(cls)["__dataclass_params__"]
@@ -86,6 +87,7 @@ def _stand_in(cls: type, fields: Fields) -> type:
     }
     stand_in = type(cls.__name__, (), namespace)
     for name, definition in fields.items():
+        # The decorator writes to the field that it finds: so it gets a copy.
         setattr(stand_in, name, copy(definition))
     return stand_in
 
@@ -131,7 +133,14 @@ def post_init_parts(member: Site, sites: Sites) -> Iterator[tuple[Site, Layer]]:
 
 @dataclass(eq=False)
 class _Generator:
-    """Generates the methods of a dataclass, all of them together whenever its fields change."""
+    """Generates the methods of a dataclass, all of them together whenever its fields change.
+
+    Args:
+        cls: The class.
+        sites: All changed attributes of this process.
+        _members: The generated methods by name; from `_fields`, and with a call of
+            `__post_init__` if `_calls`.
+    """
 
     cls: type
     sites: Sites
@@ -145,7 +154,10 @@ class _Generator:
         return Layer(partial(self.member, name), base=True, patch=patch)
 
     def member(self, name: str, _below: Any) -> Any:
-        """Return the method of a name, generated from the fields that the class has now."""
+        """Return the method of a name, generated from the fields that the class has now.
+
+        It is a layer's `make`; what lies below does not matter, since the method is made anew.
+        """
         fields = vars(self.cls)[FIELDS]
         calls = _calls_post_init(self.cls, self.sites) or _has_new_post_init(
             self.cls, self.sites
@@ -234,10 +246,12 @@ def field_inserter(cls: type, name: str, value: Any) -> Callable[[Fields], Field
     def insert(table_below: Fields) -> Fields:
         """Return the fields with the new one, in the order of the bases."""
         fields = {**table_below, name: value}
-        order: list[str] = []  # a name may occur several times; the first one counts
+        # A name may occur several times: the dict below keeps the place of the first one.
+        order: list[str] = []
         for base in reversed(cls.__mro__[1:]):
             order += vars(base).get(FIELDS, ())
         order += fields
+        # (A base may have got another new field by now, which this class is yet to get.)
         return {key: fields[key] for key in order if key in fields}
 
     return insert

@@ -40,7 +40,7 @@ def forget_caches(changed: Iterable[type]) -> list[str]:
     while infos:
         referrers = gc.get_referrers(*infos)
         deleted = _delete(infos, referrers)
-        # Infos of structs that could not be deleted are in their classes' slots.
+        # An info of a struct that was not deleted is in a slot of its class, and stays there.
         structs = [
             _struct_words(info)
             for info in infos
@@ -80,7 +80,7 @@ def _infos_of(changed: Iterable[type]) -> list[Any]:
 
 
 def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
-    """Delete the infos that are an attribute of a class or a generic alias; return these.
+    """Delete those infos that are an attribute of a class or generic alias, and return them.
 
     Args:
         infos: The infos.
@@ -88,8 +88,8 @@ def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
     """
     # An info refers to its class, except that of a typed dict.
     deleted = _delete_from(gc.get_referents(*infos))
-    # Typed dicts and aliases are found from the attribute's value. What refers to that is their
-    # `__dict__`, or (since Python 3.11) the alias itself.
+    # Typed dicts and aliases are found by who refers to the info: their `__dict__`, whose owner is
+    # searched for in turn, or (since Python 3.11) the alias itself.
     attributes = [item for item in referrers if type(item) is dict and _CACHE in item]
     owners = list(referrers)
     if attributes:  # each search takes as long as there are objects
@@ -98,7 +98,7 @@ def _delete(infos: list[Any], referrers: list[Any]) -> set[Any]:
 
 
 def _delete_from(owners: Iterable[Any]) -> set[Any]:
-    """Delete the attribute of each object that has an info as one; return these infos."""
+    """Delete the `__msgspec_cache__` of each object that has one; return the deleted infos."""
     deleted = set()
     for owner in owners:
         if _CACHE in namespace(owner):

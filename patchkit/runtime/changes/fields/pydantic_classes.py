@@ -62,8 +62,8 @@ def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
         return True
     if is_model(cls):
         return name in {"__init__", "model_post_init"}
-    # pydantic notes whether there is one, and calls it by its name: only a new or deleted one
-    # matters.
+    # pydantic notes whether there is a `__post_init__`, and calls it by its name: only a new or
+    # deleted one matters.
     return name == "__post_init__" and any(value is MISSING for value in values)
 
 
@@ -90,19 +90,22 @@ def forget_schema(cls: Any) -> None:
 def rebuild(cls: Any) -> None:
     """Build a class's schema, validator, serializer and signature from its fields and methods.
 
+    The `{}` keeps pydantic from looking up names in the function that calls it: this one.
+
     Args:
         cls: A pydantic class.
     """
     if is_model(cls):
-        # pydantic calls `__pydantic_on_complete__` only if the class was incomplete before.
+        # Else pydantic would call the class's hook `__pydantic_on_complete__` once more.
         cls.__pydantic_complete__ = True
         cls.model_rebuild(force=True, _types_namespace={})
         return
     from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
 
     own = vars(cls)["__init__"]
-    # pydantic takes the signature from the __init__ that the standard decorator generates, and then
-    # replaces it with its own. That was there before, and may be wrapped by a patch: restore it.
+    # pydantic takes the signature from the `__init__` that the standard decorator generates, and
+    # then stores an `__init__` of its own. The class had that already, and a patch may have wrapped
+    # it: so the present one is put back.
     cls.__init__ = generated(cls, vars(cls)[FIELDS])["__init__"]
     try:
         rebuild_dataclass(cls, force=True, _types_namespace={})
@@ -125,6 +128,7 @@ def with_default(info: Any, options: dict[str, Any]) -> Any:
     for name in outdated:
         attributes.pop(name, None)
     new._attributes_set = {**attributes, **options}  # noqa: SLF001 - pydantic rebuilds the info from these
+    # Without a default: it has pydantic's mark for none.
     empty = FieldInfo(annotation=info.annotation)
     new.default = options.get("default", empty.default)
     new.default_factory = options.get("default_factory")
@@ -178,8 +182,8 @@ def _own_decorators(cls: Any, original: Any, inherited: Tables) -> Tables:
     for category, table in _tables(original).items():
         own[category] = {}
         for name, decorator in table.items():
-            # A patch may have deleted it. What the class does not have and pydantic bases neither,
-            # it has from a mixin.
+            # (A patch may have deleted it: then `hasattr` fails.) What neither the class itself nor
+            # a pydantic base has is from a mixin.
             if hasattr(cls, name) and (
                 name in vars(cls) or name not in inherited_names
             ):

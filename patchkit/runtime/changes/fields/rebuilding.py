@@ -102,7 +102,7 @@ class Rebuild:
                 self._undos.append(parts.undo)
                 parts.apply()
             return True
-        # The generated `__init__` calls `__post_init__` only if there was one.
+        # The generated `__init__` calls `__post_init__` only if the class had one at the time.
         if name == "__post_init__" and site.original is MISSING:
             constructors = PreparedLayers(list(post_init_parts(site, self._sites)))
             self._undos.append(constructors.undo)
@@ -114,7 +114,7 @@ class Rebuild:
 
         Raises:
             UndoError: A class cannot be rebuilt, or a member cannot be restored. All others have
-                been by then.
+                been rebuilt and restored by then.
         """
         errors = unwind(self._undos)
         built = self._built
@@ -205,23 +205,23 @@ class Rebuilt:
         """Undo `build`: restore classes that no other group needs rebuilt, and rebuild the others.
 
         Args:
-            reason: The group of changes that needed it, and that is undone.
-            changed: The classes that it had changed.
+            reason: The group of changes that needed the classes rebuilt, and that is undone.
+            changed: The classes that the group had changed.
 
         Returns:
             An error for each class or adapter that cannot be built.
         """
         records = self._records
         classes = dependents(changed)
-        # And those that depended on them with the changes, and do so no more.
+        # And classes that depended on the changed ones only by the changes that are undone now.
         classes += [
             cls
             for cls in records
             if reason in records[cls].reasons and cls not in classes
         ]
         for cls in classes:
-            # Another group has recorded the class after this one's `build`: what `before` has was
-            # built with the changes that are undone now.
+            # The class was recorded for another group, after this group's `build`: its `before` was
+            # built with the changes that are undone now, and is not upstream's.
             if cls in records and reason not in records[cls].reasons:
                 records[cls].is_upstreams = False
             self._record(cls).reasons.discard(reason)
@@ -256,11 +256,12 @@ class Rebuilt:
         """List the calls that build some classes, in the order in which they have to be made."""
         derived = [cls for cls in classes if not set(cls.__mro__).isdisjoint(changed)]
         complete = [cls for cls in classes if is_complete(cls)]
-        # Subclasses, too, as they may inherit a validator that was changed.
+        # For subclasses, too, as they may inherit a validator that was changed.
         steps: list[_BuildStep] = [(cls, self._collect_decorators) for cls in derived]
-        # Classes with fields of one another have no right order: one of them is built while the
-        # schema of another is missing, and pydantic reads that one's fields instead. These are
-        # right once the changed classes have been built; so those are built twice.
+        # Classes with fields of one another have no right order: one is built while the schema of
+        # the other is missing, and pydantic reads the other's fields instead. Fields are right once
+        # their class has been built. So the changed classes are built twice: first alone, then in
+        # order with all others. (A single class needs that not.)
         built_first: list[type] = []
         if len(complete) > 1:
             built_first = [cls for cls in complete if cls in derived]
@@ -298,14 +299,14 @@ def _default_parts(site: Site, sites: Sites) -> Iterator[PreparedLayers]:
     owner = site.owner
     name = str(site.name)
     outermost = site.layers[-1]
-    replaced = vars(owner)[FIELDS][name]
+    definition = vars(owner)[FIELDS][name]
 
     def change(below: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**below, name: _with_default(below[name], site.current)}
 
     for cls in (owner, *subclasses_with(owner, FIELDS)):
-        # A subclass that declares the field itself has another default.
-        if vars(cls)[FIELDS].get(name) is replaced:
+        # A subclass that declares the field itself has a definition and a default of its own.
+        if vars(cls)[FIELDS].get(name) is definition:
             layer = Layer(change, base=True, rank=outermost.rank, patch=outermost.patch)
             yield parts_of(cls, layer, sites)
 

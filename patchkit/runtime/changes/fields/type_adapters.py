@@ -39,7 +39,7 @@ def built_of(replaced: type) -> list[str]:
     Returns:
         Classes with a field of it, adapters and validated functions, in words.
     """
-    # Not the class itself, nor its subclasses, which are named elsewhere.
+    # Not the class itself, nor its subclasses, which `subclasses_left` names.
     words = [
         f"{cls.__module__}:{cls.__qualname__} (has a field of it)"
         for cls in dependents([replaced])
@@ -76,8 +76,8 @@ def adapters_of(changed: Collection[type]) -> list[Any]:
         if type(adapter) not in classes:
             continue
         named = classes_named(_annotations(adapter), _names(adapter))
-        # The classes that its types name, the classes of their fields, and so on; with their bases,
-        # as a class that derives from a changed one is changed, too.
+        # The classes that the adapter's types name, the classes of their fields, and so on; with
+        # their bases, as a class that derives from a changed one is changed, too.
         parts = annotated_parts(list(named), packages)
         bases = {base for part in parts for base in part.__mro__}
         if not bases.isdisjoint(changed):
@@ -111,8 +111,8 @@ def _annotations(adapter: Any) -> list[Any]:
     """
     names = None
     if type(adapter).__name__ == _ADAPTER:
-        # `get_type_hints` takes an object with annotations, so that the type is made one's. An
-        # adapter that another thread is making may have no type yet.
+        # `get_type_hints` wants an object with annotations: the type is made the annotation of one.
+        # (The type is None for an adapter that another thread is making just now.)
         kind = namespace(adapter).get("_type")
         annotated: Any = SimpleNamespace(__annotations__={"type": kind})
         names = _names(adapter)

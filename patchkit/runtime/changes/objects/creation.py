@@ -99,6 +99,7 @@ def prepared_member(location: Location, new: Any, context: Context) -> PreparedL
     cls = location.owner
     name = str(location.name)
     parts = [(site, layer)]
+    # Python gives a class with an `__eq__` but no `__hash__` a `__hash__` of None.
     if name == "__eq__" and not site.own and "__hash__" not in vars(cls):
         # Of the lowest rank: a row may give the class a `__hash__` of its own.
         below_all = Layer(lambda _: None, base=True, patch=layer.patch)
@@ -125,7 +126,8 @@ class AbstractNames:
         self._cls = cls
         self._name = name
         self._originals = sites.noted(_Originals)
-        # Other code has set these by hand, as tests do to make an object of an abstract class.
+        # What is wrong already before the change, other code has set by hand: tests do so to make
+        # an object of an abstract class.
         self._set_by_hand: Collection[type] = list(self._outdated())
 
     def update(self) -> None:
@@ -184,6 +186,7 @@ def refuse_super(cls: type, member: Any, label: str) -> None:
         fault = ""
         if cell is not None and cell.cell_contents not in cls.__mro__:
             fault = f"which means that of {cell.cell_contents.__qualname__}"
+        # "" stands for a `super()` without arguments.
         elif cell is None and "" in _classes_named(part.__code__):
             fault = "which stands in no class"
         if fault:
@@ -212,7 +215,7 @@ def refuse_recursion(location: Location, new: Any, label: str) -> None:
     for method, member in vars(old).items():
         for function in _functions(member):
             if function.__globals__ is not module:
-                continue
+                continue  # in another module, the name stands for something else
             if name not in _classes_named(function.__code__):
                 continue
             if may_call(peek(new, method), member, new):

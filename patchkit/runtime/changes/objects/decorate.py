@@ -1,8 +1,8 @@
 """Prepares Decorate: the target becomes what a function of the body makes of it.
 
-The function is called once for each value that lies below it: when the change is made, and again
-when another patch has changed that value since. It is given what callers reach: of a static or
-class method the function in it, of a property its getter; and what it returns goes where that was.
+The function, the decorator, is called once for each value that lies below it: when the change is
+made, and again when another patch has changed that value since. It gets what callers reach: the
+function in a static or class method, the getter of a property. Its result is stored in that place.
 """
 
 import copy
@@ -55,10 +55,10 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
 
     Args:
         change: What the row declares.
-        context: Where the change works; the target's module has been imported.
+        context: What it is prepared with; the target's module has been imported.
 
     Returns:
-        The layer that only has to be put on.
+        The change, to be applied.
 
     Raises:
         TargetError: The target or the decorator is not there, or nothing can be put there.
@@ -95,30 +95,31 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
 
 
 class PreparedDecoration(PreparedLayers, frozen=False):
-    """A decorated target that only has to be put where the target was.
+    """A Decorate that has been checked; the decorator is called when the change is applied.
 
     Args:
-        parts: The layer with what the decorator returned.
-        layers: The same, with what follows from it in a class.
-        decoration: What makes its value.
+        parts: The layer on the target, with its site.
+        layers: The same, to be applied; for a class, this also updates its abstract methods.
+        decoration: The layer's `make`, which calls the decorator.
     """
 
     layers: PreparedLayers
     decoration: "_Decoration"
 
     def apply(self) -> None:
-        """Ask the decorator, while no lock is held, and put on what it returns.
+        """Call the decorator, while no lock is held, and put its result in the target's place.
 
         Raises:
             TargetError: What it returns cannot serve in the target's place.
         """
         ((site, layer),) = self.parts
-        # It keeps the answer. The layer asks for it while the site is locked.
+        # `decoration` keeps the result, and returns it once more when the layer is put on: then the
+        # site is locked.
         self.decoration(_below(site, layer))
         self.layers.apply()
 
     def undo(self) -> None:
-        """Put the target back, and what the decorator has changed in it."""
+        """Put the target back, and restore what the decorator has changed in the target itself."""
         try:
             self.layers.undo()
         finally:
@@ -136,13 +137,13 @@ def _below(site: Site, layer: Layer) -> Any:
 
 
 class _Decoration:
-    """Asks a decorator what it makes of a target, once for each thing that lies there.
+    """A layer's `make`: calls the decorator with the value below, once for each such value.
 
     Args:
         decorator: The body's function.
-        location: Where the target lies.
-        site: The same, with the layers on it.
-        label: The change as its row declares it, which begins an error.
+        location: The location of the target.
+        site: The site of this location.
+        label: The start of an error's message: the change, as its row declares it.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class _Decoration:
         self._restores: list[Callable[[], None]] = []
 
     def __call__(self, below: Any) -> Any:
-        """Return what the decorator has made of the value below; ask it if that is a new one."""
+        """Return the decorator's result for the value below; call it only if that is a new one."""
         if below is not self._below:
             self._value = self._decorated(below)
             self._below = below
@@ -190,9 +191,13 @@ class _Decoration:
         return self._ask(below)
 
     def _bound(self, below: Any) -> Any:
-        """Bind a method of an instance's class: Python binds nothing that an instance holds."""
+        """Bind a method that an instance has from its class; return any other value as it is.
+
+        The result is stored on the instance itself, where Python binds nothing. A value that is not
+        the original is from another patch, and is bound already.
+        """
         site = self._site
-        # The owner has the value itself, and callers reach it as it is.
+        # If the owner has the value itself (or is a module or container), nothing binds it.
         is_in_dict = (
             site.own
             or isinstance(site.owner, ModuleType)
@@ -207,14 +212,19 @@ class _Decoration:
         return below
 
     def _in_kind(self, function: Any, kind: Callable[[Any], Any]) -> Any:
-        """Ask for a function in a descriptor; return the result in a descriptor of that kind."""
+        """Decorate the function in a descriptor; return the result in a descriptor of that kind.
+
+        Args:
+            function: The function in the descriptor.
+            kind: Makes a descriptor like the original one of a function.
+        """
         result = self._ask(function)
-        if isinstance(result, _DESCRIPTORS):
+        if isinstance(result, _DESCRIPTORS):  # the decorator has made one itself
             return result
         return kind(result)
 
     def _ask(self, target: Any) -> Any:
-        """Ask the decorator, and refuse what cannot serve in the target's place."""
+        """Call the decorator, and refuse a result that cannot be used in the target's place."""
         former = _state_of(target)  # None if the target cannot be restored
         result = self._decorator(target)
         if result is target:
@@ -241,7 +251,8 @@ class _Decoration:
         refuse_unrelated(label, target, result, escape=_ESCAPE)
         refuse_other_kind(label, _RESULT, target, result, escape=_ESCAPE)
         fault = None
-        if not isinstance(target, MethodType):  # whose signature has `self` there
+        # (Of a bound method, `refused_call` would count the `self`, too.)
+        if not isinstance(target, MethodType):
             fault = refused_call(target, result)
         if fault is not None:
             raise TargetError(f"{label}: {_RESULT} {fault} ({_ESCAPE})")
@@ -265,7 +276,12 @@ def _state_of(target: Any) -> dict[str, Any] | None:
 
 
 def _restore(target: Any, former: dict[str, Any]) -> None:
-    """Give a class or a function back what it had, and take from it what it had not."""
+    """Set the attributes of a class or function that it had, and delete those that it had not.
+
+    Args:
+        target: The class or function.
+        former: Its attributes before the decorator was called, from `_state_of`.
+    """
     current = _state_of(target) or {}
     for name in current.keys() - former.keys():
         delattr(target, name)

@@ -61,6 +61,7 @@ def is_kernel(value: Any) -> bool:
     if isinstance(value, (type, ModuleType, FunctionType)):
         return False
     kind = type(value)
+    # `kernel[grid]` is an item, and `kernel.fn` the function that was compiled.
     is_launcher = hasattr(kind, "__getitem__") and hasattr(kind, "run")
     return is_launcher and hasattr(value, "fn")
 
@@ -88,6 +89,7 @@ def keep_from_torch_script(wrapper: FunctionType) -> None:
     if modifiers is None:  # upstream was imported without torch
         return
     attributes = wrapper.__dict__
+    # The error of `torch.jit.script(wrapper)` gets this text.
     attributes["__script_unsupported"] = _UNSUPPORTED.format(name=wrapper.__name__)
     # The mark of `@torch.jit.unused`, which the wrapper has from the original, stays.
     if attributes.get(_MODIFIER) is not modifiers.UNUSED:
@@ -179,7 +181,7 @@ def _operator_made_of(function: FunctionType) -> str | None:
     base = plain.removesuffix("_impl")
     ends = (f"::{plain}\n", f"::_{plain}\n", f"::{base}\n")
     definitions = torch.library._defs  # noqa: SLF001 - what Python has defined; torch has no other list
-    text = "\n".join((*definitions, ""))
+    text = "\n".join((*definitions, ""))  # a line each, for the `\n` in `ends`
     # One search in a long string takes microseconds, and mostly finds nothing.
     if not any(end in text for end in ends):
         return None
@@ -267,6 +269,7 @@ class Kernels:
 
     def __init__(self, torch: Any, overload: Any) -> None:
         self.overload = overload
+        # For messages about a kernel, and as the module that a site of it belongs to.
         self.__name__ = f"torch.ops.{overload}"
         self.__module__ = overload.__module__
         self._torch = torch
@@ -336,8 +339,9 @@ class Kernels:
         if override is None:
             return
         library = override.library
-        # A library that is destroyed removes its keys from torch's set of kernels from Python,
-        # though another library may have the same key there. So it gets no keys to remove.
+        # torch has a set of the kernels that are from Python. A library that is destroyed removes
+        # its keys from that set, though another library may have the same key in it. So the
+        # library's own list of keys is emptied before.
         library._op_impls.clear()  # noqa: SLF001
         library._destroy()  # noqa: SLF001 - as `torch.library._scoped_library` does
         # The key is removed with the last override, if the first override had added it.

@@ -104,7 +104,7 @@ def _fixed_fault(location: Location) -> str:
             "AfterImport change its class, or what sets it"
         )
     if isinstance(owner, ModuleType) or location.own:
-        return ""
+        return ""  # it is in the owner's own `__dict__`, or will be
     if _OF_TYPES.fullmatch(str(location.name)):
         return (
             f"found {location.name} of one object of {kind!r}, which Python looks up on the class; "
@@ -121,7 +121,7 @@ def _fixed_fault(location: Location) -> str:
 def _class_fault(owner: type, location: Location) -> str:
     """Return why an attribute of a class cannot be changed; "" if it can."""
     flags = owner.__flags__
-    # A class that no `class` statement made, such as `int`, or one of C that is closed.
+    # A class such as `int`, which no `class` statement made, or one in C that is marked immutable.
     if not flags & _HEAP or flags & _IMMUTABLE:
         return (
             f"found {owner!r}, a class made in C, which nobody can change; Replace the name that "
@@ -134,6 +134,7 @@ def _class_fault(owner: type, location: Location) -> str:
         )
     if location.name == "__slots__":
         return "found __slots__, which Python reads only when it creates a class; Replace the class"
+    # (An enum without members is one to derive from: its hooks are yet to run.)
     if location.name in _MEMBER_HOOKS and getattr(owner, "_member_map_", None):
         return (
             f"found the {location.name} of the enum {owner.__qualname__}, which ran when its "
@@ -179,6 +180,7 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
             "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
             "shows how)"
         )
+    # (A descriptor of the body may take a slot's place: it sets the value of an instance itself.)
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
     if is_slot and not hasattr(type(new), "__set__"):
         raise TargetError(
@@ -195,6 +197,7 @@ def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     enough.
     """
     name = location.name
+    # (An item such as `Color['RED']` is a member, too.)
     if not isinstance(name, str) or name in owner._member_map_:
         return True
     if name.startswith("_") or hasattr(type(new), "__get__"):
@@ -343,6 +346,7 @@ def _returned(value: Any) -> str:
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return ""
     flags = function.__code__.co_flags
+    # (The flag is that of a generator function decorated with `types.coroutine`.)
     if flags & inspect.CO_ITERABLE_COROUTINE or inspect.iscoroutinefunction(function):
         return "a coroutine"
     if flags & inspect.CO_ASYNC_GENERATOR:
@@ -359,4 +363,4 @@ def _returned(value: Any) -> str:
     is_stub = "NotImplementedError" in function.__code__.co_names
     if is_abstract or is_stub or _LAZY_RESULT.search(str(annotation)):
         return ""
-    return "its result"
+    return "its result"  # of a plain function, which returns what it computes

@@ -65,7 +65,7 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     old = location.value
     new = _body_object(context, change.by)
     operator = operator_at(location, context.sites)
-    # An operator that replaces another one is stored under the name, as any object.
+    # If the body's object is an operator, too, it is stored under the target's name as any object.
     is_of_kind = old is not MISSING and isinstance(new, type(old))
     if operator is not None and not is_of_kind:
         if not callable(new):
@@ -96,7 +96,7 @@ def _beneath(location: Location, sites: Sites) -> Location:
 
 
 def _replaced(location: Location, sites: Sites) -> Any:
-    """Return what a Replace takes the place of: it lies below what wraps and decorates."""
+    """Return the value that a Replace takes the place of, below what wraps and decorates it."""
     site = sites.get(location.owner, location.name)
     if site is None or not site.layers:
         return location.value
@@ -252,7 +252,7 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     is_in_dict = (
         isinstance(owner, ModuleType) or isinstance(location.name, Item) or location.own
     )
-    # In place of a method of the class that one instance uses.
+    # The instance gets a bound method in place of the one of its class: Python would not bind it.
     if not is_in_dict and isinstance(old, FunctionType):
         return MethodType(new, owner)
     return decorate(old, new)
@@ -264,7 +264,7 @@ def _substitute_in_class(location: Location, new: Any, decorate: _Decorate) -> A
     Args:
         location: The target, an attribute of a class.
         new: The body's object.
-        decorate: Applies the decorator of upstream's function.
+        decorate: Decorates a function as upstream's is: `_decorated`, or `_undecorated`.
     """
     old = location.value
     owner = location.owner
@@ -297,7 +297,7 @@ def _with_name_set(owner: type, name: str, value: Any) -> Any:
     if set_name is None:
         return value
     if isinstance(value, functools.cached_property):
-        value = copy.copy(value)  # it refuses a second name
+        value = copy.copy(value)  # a cached property refuses a second name
         value.attrname = None
     set_name(value, owner, name)
     return value

@@ -113,7 +113,7 @@ def wrapped_at(
         site = context.sites.at(location)
         make = _maker(location, site, by)
         try:
-            make(location.value)
+            make(location.value)  # to see whether it can be wrapped
         except TypeError as error:
             raise TargetError(f"{label}: {error}") from error
         parts.append((site, context.layer(_Wrapping(make))))
@@ -124,7 +124,7 @@ def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
     """Return a function that wraps the value of a location; a class binds methods by itself."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
-    # First what the owner itself has. Then what a class inherits, or an object has from its class.
+    # The value is the owner's own; or else a class inherits it, or an object has it from its class.
     if is_in_dict or isinstance(location.owner, ModuleType):
         return functools.partial(_wrapper, by=by, in_class=is_class)
     if is_class:
@@ -163,8 +163,8 @@ class _Wrapping:
         value = self._make(below)
         written = self._written()
         self._function = None
-        # The parts of a property are wrapped one by one; this finds the one that was: its function
-        # has the globals of this module.
+        # Of a property only the getter is wrapped. A function with the globals of this module is a
+        # wrapper, and what it wraps is the part of `below` in the same place.
         originals = inside(below) or (below,)
         for part, original in zip(inside(value) or (value,), originals, strict=False):
             if isinstance(part, FunctionType) and part.__globals__ is globals():
@@ -235,7 +235,7 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
 
 
 def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap an inherited member of a class; the innermost wrapper calls `super()` for it."""
+    """Wrap an inherited member of a class; the innermost wrapper gets it by `super()`."""
     # Not for properties: torch.compile cannot trace `super().size`.
     is_read = isinstance(value, (property, functools.cached_property))
     if value is inherited(site.owner, str(site.name)) and not is_read:
@@ -246,8 +246,8 @@ def _inherited_wrapper(value: Any, *, by: By, site: Site) -> Any:
 
 
 def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
-    """Wrap a method for one instance; it is bound here, as Python binds nothing in an instance."""
-    # The value of another patch, which is bound already, or one that is never bound.
+    """Wrap a method for one instance, and bind it: Python binds nothing that an instance holds."""
+    # A value of another patch is bound already; one without `__get__` is never bound.
     if value is not site.original or not hasattr(value, "__get__"):
         return _wrapped_function(value, by)
     if hasattr(value, "__set__"):
@@ -346,7 +346,7 @@ def _in_shape(function: Any, plain: Callable[..., Any]) -> FunctionType:
     shaped.__code__ = shaped.__code__.replace(co_flags=own_flags)
     wrapper: Any = functools.update_wrapper(shaped, function)
     if hasattr(function, "cache_info"):
-        # Not the cached function itself: its `__wrapped__` is the one without the cache.
+        # `__wrapped__` skips the cached function: it leads to the one without the cache.
         wrapper.__wrapped__ = getattr(function, "__wrapped__", function)
     keep_from_torch_script(wrapper)
     return cast("FunctionType", wrapper)
@@ -374,7 +374,7 @@ def _generator(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an asynchronous generator function that passes everything on to the one of `plain`.
+    """Return an asynchronous generator function that passes everything on to what `plain` returns.
 
     It does by hand what `yield from` does: also what is sent or thrown into it is passed on.
     """
@@ -389,7 +389,7 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
                     sent = yield value
                     step = inner.asend(sent)
                 except GeneratorExit:
-                    raise  # it is being closed, and so is the inner one below
+                    raise  # this generator is being closed; `finally` closes the inner one
                 except BaseException as error:  # noqa: BLE001 - passed on to the inner generator
                     step = inner.athrow(error)
         except StopAsyncIteration:

@@ -117,7 +117,8 @@ class CodeSite:
         Raises:
             TargetError: It does not match any more, since other edits have been made.
         """
-        # The state that `prepare` has built is right if no edit has been made or removed since.
+        # `prepare` has built the state with this edit, unless the edit was put and removed since.
+        # That state is right if no other edit has been made or removed in the meantime.
         _, state = self._prepared.pop(edit.rank, (edit, _EditedState()))
         edits = [*self._edits, edit]
         if set(state.edits) != set(edits):
@@ -153,7 +154,7 @@ class CodeSite:
 
         Args:
             edit: The edit.
-            error: Why the edits that should remain cannot be made without those.
+            error: Why the edits that should remain cannot be made without earlier removed ones.
         """
         if edit not in self._state.edits:
             return  # `put` was interrupted before it changed anything
@@ -195,7 +196,7 @@ class CodeSite:
         module_text = self._source.whole(function.text)
         filename = publish(module_text, self._source.place.file)
         code = self._source.compiled(function.text, filename)
-        # The text up to the colon of the `def` line is as it was: only the code changes.
+        # If the text up to the colon of the `def` line is as it was, only the code changes.
         if function.text.startswith(original.text[: original.header_end]):
             return {"__code__": code}
         from patchkit.runtime.changes.source.parameters import edited_values  # noqa: PLC0415 - few need it
@@ -261,7 +262,10 @@ def _contains(objects: list[Any], value: Any) -> bool:
 
 
 class CodeSites:
-    """The sites of this process's functions that are edited, or are about to be."""
+    """The sites of this process's functions that are edited, or are about to be.
+
+    An edited site exists as long as its edits; another one, as long as somebody else refers to it.
+    """
 
     def __init__(self) -> None:
         self._edited: set[CodeSite] = set()
@@ -273,10 +277,8 @@ class CodeSites:
         Args:
             function: The function itself, without decorators around it.
         """
-        site = self._sites.get(id(function))
-        if site is None or site.function is not function:  # an id may be used again
-            return None
-        return site
+        # (A site refers to its function, so that no other function has the id meanwhile.)
+        return self._sites.get(id(function))
 
     def at(self, function: FunctionType) -> CodeSite:
         """Return the site of a function, a new one if it has none.
@@ -287,7 +289,7 @@ class CodeSites:
         Raises:
             TargetError: The function has no source, or not the one that is loaded.
         """
-        site = self._sites.get(id(function))
+        site = self.get(function)
         if site is None:
             site = CodeSite(function, self._edited)
             self._sites[id(function)] = site

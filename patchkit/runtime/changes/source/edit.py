@@ -19,7 +19,10 @@ from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.code_site import CodeEdit, CodeSite, CodeSites
 
 _BUILT_IN_FIELDS = (MemberDescriptorType, GetSetDescriptorType)
-"""The types of built-in attributes such as `property.fset` and `partial.func`."""
+"""The types of built-in attributes such as `property.fset` and `partial.func`.
+
+A target may go through one (`Class.size.fset`), though it is inherited from a built-in class.
+"""
 
 
 class PreparedEdit(PreparedLayers, frozen=False):
@@ -66,6 +69,7 @@ def prepare(change: Edit, context: Context) -> PreparedEdit:
     text_edit = TextEdit(change.old, change.new, change.count)
     edit = CodeEdit(label, text_edit, context.rank, context.patch)
     code.prepare(edit)
+    # They are put on and removed like a layer of a `Site`.
     parts: Any = [(code, edit)]
     return PreparedEdit(parts, code)
 
@@ -150,7 +154,7 @@ def _refuse_unreached(chain: list[Any]) -> None:
         is_same_code = getattr(inner, "__code__", None) is code
         # A copy of the function runs the same code itself, and does not call the original.
         is_copy = is_same_code and inner.__closure__ is outer.__closure__
-        # A decorator whose code has the name of the function may get it from anywhere.
+        # If the decorator's code has the function's name, it may well load and call the function.
         is_named = getattr(inner, "__name__", None) in code.co_names
         # (`may_call` returns None where it cannot tell.)
         if is_copy or (not is_named and may_call(outer, inner) is False):
@@ -220,7 +224,8 @@ def _original_at(owner: Any, step: TargetStep, sites: Sites) -> Any:
             )
         return site.original
     value = read(owner, step)
-    # Of an object that is no namespace, `value` may be a descriptor of its class: that is run.
+    # Of an object that is no class or module, `value` may be a descriptor of its class: `getattr`
+    # runs that.
     is_namespace = isinstance(owner, (type, ModuleType))
     if is_namespace or isinstance(step, Item) or step in namespace(owner):
         return value

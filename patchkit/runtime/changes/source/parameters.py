@@ -42,8 +42,8 @@ def edited_values(
     before = {**current, **original}
     unedited = _name_unedited(former, later, _live_defaults(before))
     names = ["__defaults__", "__kwdefaults__"]
-    # With `from __future__ import annotations` no annotation is evaluated. Where one was edited,
-    # the line is compiled as its module is.
+    # With `from __future__ import annotations` no annotation is evaluated. If one was edited, the
+    # line is compiled as its module is: with that flag only if the module has it.
     flags = __future__.annotations.compiler_flag
     if _signature(former) != _signature(later):
         flags &= function.__code__.co_flags
@@ -166,7 +166,7 @@ def _executed(
         unedited: The values of further names.
         flags: The flags for the compiler.
     """
-    class_name = "_"
+    class_name = "_"  # in a class of this name, Python leaves private names as they are
     scopes = function.__qualname__.split(".")[:-1]
     if scopes:  # the innermost class, or `<locals>` for a function in a function
         class_name = scopes[-1].strip("<>")
@@ -192,7 +192,7 @@ def _executed(
 def _closure(function: FunctionType) -> dict[str, Any]:
     """Return the closure variables of a function that have a value, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    # Cells are compared by their contents: one without a value equals another.
+    # Cells are equal if their contents are, or if both have none.
     unbound = CellType()
     return {name: cell.cell_contents for name, cell in cells if cell != unbound}
 

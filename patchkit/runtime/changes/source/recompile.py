@@ -55,7 +55,7 @@ class Source:
         first = self._code.co_firstlineno - 1
         text = "".join(lines[first:])
         self.text = FunctionText(text)
-        self.place = SourceLine(self._code.co_filename, first + 1)
+        self.place = SourceLine(self._code.co_filename, self._code.co_firstlineno)
         # In Python 3.10 code has no qualified name; that of the function may come from `wraps`.
         name: str = getattr(self._code, "co_qualname", function.__qualname__)
         self._scopes = name.split(".")[:-1]
@@ -255,7 +255,7 @@ def _refuse_closure(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     if old == new:
         return
     more = [name for name in new if name not in old]
-    if more == ["__class__"]:
+    if more == ["__class__"]:  # what a `super()` needs
         hint = "write super(Class, self)"
     else:
         hint = f"it holds {', '.join(old) or 'nothing'}"
