@@ -168,8 +168,10 @@ def _executed(
     """
     class_name = "_"  # in a class of this name, Python leaves private names as they are
     scopes = function.__qualname__.split(".")[:-1]
-    if scopes:  # the innermost class, or `<locals>` for a function in a function
-        class_name = scopes[-1].strip("<>")
+    while scopes and scopes[-1] == "<locals>":
+        del scopes[-2:]  # of a function in a function, the class around both counts
+    if scopes:
+        class_name = scopes[-1]
     module = ast.parse(f"class {class_name}: pass")
     cast("ast.ClassDef", module.body[0]).body = [definition]
     definition.name = "edited"
