@@ -172,7 +172,8 @@ def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     # `inverse` is for a release out of range; `beside` are rows that may add what this one uses.
     coverage = Coverage([row], [release], inverse=True, beside=read_pack(row.pack))
     pack = PackSource(row.pack)
-    judge = Judge(row, release, pack, EditSequence())  # without the Edits of other rows
+    # With an empty EditSequence: the row's Edits are tried without those of other rows.
+    judge = Judge(row, release, pack, EditSequence())
     faults: list[Fault] = []
     for change in coverage.to_check(row, release):
         faults += judge.faults(change)

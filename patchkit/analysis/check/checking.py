@@ -168,6 +168,7 @@ class Check:
         self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit]
     ) -> Iterator[Finding]:
         """Find that a row would hold in a release that its range leaves out."""
+        # With an empty EditSequence: the row's Edits are tried without those of other rows.
         judge = Judge(row, release, self._packs[row.pack], EditSequence())
         faults = [misfit.fault for misfit in misfits]
         for change in self._coverage.to_check(row, release):
@@ -292,8 +293,9 @@ class Check:
         """Find pairs of rows that change one target, and do not say which comes first.
 
         Returns:
-            The names of the releases in which they do, by the target and the names of both rows.
-            Rows that exclude each other there are left out, as that is a finding of its own.
+            The names of the releases in which they do, by the target and the names of the row that
+            comes first now (inner) and of the other (outer). Rows that exclude each other in a
+            release are left out, as that is a finding of its own.
         """
         releases: dict[tuple[str, str, str], list[str]] = {}
         for release in self._coverage.releases:

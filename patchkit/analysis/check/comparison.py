@@ -162,8 +162,8 @@ def _diffs(
         row: the row whose targets are compared.
         release: the release.
         coverage: which targets are reviewed there.
-        reviewed: the last release before it whose source was reviewed, by target; set to this
-            release where its source was.
+        reviewed: by target, the last earlier release in which its source was reviewed; `release`
+            is put in for each target of which it has a reviewed source.
         lock: what was reviewed.
     """
     for target in coverage.reviewed(row, release):

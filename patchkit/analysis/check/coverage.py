@@ -27,7 +27,7 @@ class Coverage:
         rows: the rows.
         releases: the releases.
         inverse: whether rows are checked in releases out of their range as well.
-        beside: further rows, which are not checked; what they add to releases counts as there.
+        beside: further rows, which are not checked; what they add to a release counts as in it.
     """
 
     def __init__(

@@ -166,7 +166,7 @@ def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Fi
         code = codes.NOT_REQUIRED
         fix = f"require it: requires=('{canonical(missing.package)}>=…,<…',)"
         if missing.slip:
-            code = codes.NO_RELEASE  # an error, while NOT_REQUIRED may be on purpose
+            code = codes.NO_RELEASE  # an error; NOT_REQUIRED is a warning
             fix = f"write {missing.package} in place of {missing.slip}"
         yield finding_of_row(code, str(missing), fix, row, row_place)
 

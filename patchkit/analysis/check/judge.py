@@ -126,7 +126,7 @@ class Judge:
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
-        elif facts.storage:
+        elif facts.storage:  # it is not on the class, and would have no effect there
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
@@ -174,6 +174,7 @@ class Judge:
         is_value = isinstance(change, (Replace, Decorate)) and facts.kind in _VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
+        # Of what is not sure, only a field of an attrs class is certain to be stored elsewhere.
         if not facts.is_sure and facts.kind != Kind.FIELD:
             return ""
         ours = self._body(change.by)

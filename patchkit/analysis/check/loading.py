@@ -174,7 +174,7 @@ def _fault_of_dots(pack: PackSource, module: str) -> LoadFault | None:
 
 
 def _imports_of_pack(pack: PackSource, module: str) -> Iterator[Use]:
-    """Yield what a module imports from its pack when it is loaded, if it may not be missing."""
+    """Yield a module's imports from its pack that run when it is loaded; no guarded ones."""
     tree = pack.as_release.resolver.modules.get(module)
     if tree is None:
         return

@@ -55,8 +55,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         self._free = dict.fromkeys(range(len(releases)), True)
         # Set once the thread is done with a release that it has taken.
         self._is_done = [threading.Event() for _ in releases]
+        # The numbers of the releases that `ahead` counts.
         self._learnt: set[int] = set()
-        self._notify: Callable[[str], None] = print
+        self._notify: Callable[[str], None] = print  # `_start` sets that of the library
         self._process: subprocess.Popen[str] | None = None
         self._is_cancelled = False
         self._thread = threading.Thread(

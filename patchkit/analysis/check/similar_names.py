@@ -48,6 +48,7 @@ def _similar(target: Target, release: CheckedRelease) -> list[Target]:
     definitions = Catalog(modules).module(target.module)
     if definitions is None:
         return []
+    # `names` lacks variables, and `tops` lacks what is inside of classes.
     names = definitions.names | definitions.tops
     matches = get_close_matches(target.qualname, sorted(names), n=2)
     return [Target(target.module, name) for name in matches]

@@ -39,7 +39,7 @@ class _Span(NamedTuple):
 
     edge: _Edge
     result: MoveResult
-    indexes: list[int]  # of the releases, from the edge on
+    indexes: list[int]  # of these releases, beginning with that of the edge
 
 
 class Trails:

@@ -227,7 +227,7 @@ def _signature_for_callers(
             return signature.bound()
         return None
     if is_override:
-        return None
+        return None  # overrides of static methods, properties and so on are not compared
     if facts.kind == Kind.CLASSMETHOD:
         return signature.bound()
     if facts.kind in _CALLED_AS_DEFINED and not is_bound:

@@ -23,7 +23,7 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
         root = process
         while root.parent is not None:
             root = root.parent
-        # Of a process without a journal, the role is only guessed from its title.
+        # The role of a process that was not reached is only guessed.
         has_main = root.is_reached and "main" in root.roles
         if has_main and root is process:
             latest = process

@@ -93,7 +93,7 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
         return ""
     if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
         return ""  # it has an effect, so its roles are not wrong
-    roles = ", ".join(inside[0].patch.roles)
+    roles = ", ".join(inside[0].patch.roles)  # those of its row, in every process
     # First case: its targets are imported only in processes of other roles.
     if not any(occurrence.is_imported for occurrence in inside):
         importers = [occurrence for occurrence in outside if occurrence.is_imported]

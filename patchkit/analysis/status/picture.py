@@ -208,6 +208,7 @@ def _unknown_process(
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
         reason = "has vLLM loaded, PATCHKIT=0 in its environment"
     title = facts["title"]
+    # The title may be a process's own, or the name that its parent gave it.
     row = table.beginning("title", title) or table.beginning("name", title)
     roles = []
     if row and row.role:

@@ -210,7 +210,7 @@ def _is_running(run: Path) -> bool:
 def _is_alive(pid: int) -> bool:
     """Whether there is a process with a pid.
 
-    If it is another user's, `os.kill` raises PermissionError.
+    For another user's process, `os.kill` raises PermissionError, which shows that it exists.
     """
     try:
         os.kill(pid, 0)  # signal 0 is never sent, only checked

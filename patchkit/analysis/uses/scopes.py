@@ -137,7 +137,7 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
             count, because the import fails all the same.
     """
     for handler in node.handlers:
-        # It catches everything, or one of the errors that Python raises for what is missing.
+        # Without a type it catches everything, else one of the errors for what is missing.
         is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
             _identifiers(handler.type)
         )
