@@ -227,7 +227,7 @@ def _signature_for_callers(
             return signature.bound()
         return None
     if is_override:
-        return None  # overrides of static methods, properties and so on are not compared
+        return None  # the override of a static method, property or such is not compared
     if facts.kind == Kind.CLASSMETHOD:
         return signature.bound()
     if facts.kind in _CALLED_AS_DEFINED and not is_bound:
@@ -341,7 +341,8 @@ class RowUses:
         candidates: dict[str, list[Misfit]] = {}  # by the name of the release
         for project in dict.fromkeys(release.project for release in releases):
             of_project = [release for release in releases if release.project == project]
-            # One release stands for all of a distribution, which contain the same packages.
+            # One release stands for all of a distribution: they are taken to contain the same
+            # packages.
             candidates |= misfits(self.inside(row, of_project[0]), of_project)
         reported = {}
         for release in releases:
