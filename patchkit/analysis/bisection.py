@@ -59,8 +59,8 @@ class Search:
         predecessors: Mapping[str, Collection[str]],
         fails: Callable[[Patches], bool],
     ) -> None:
-        # Each patch with all its predecessors, theirs included, in the order of the patches.
-        # As predecessors come first in `order`, their closures are complete when they are needed.
+        # By name, each patch with all its predecessors, and theirs; the keys are in the order of
+        # the patches. Predecessors come first in `order`, so their own closures are complete.
         self._closures: dict[str, Patches] = {}
         for name in order:
             closure = {name}
@@ -78,10 +78,11 @@ class Search:
         culprits: Patches = frozenset()
         candidates = list(self._closures)
         while not self.fails(culprits):
-            # The last round has seen this set fail, and `fails` remembers that. But if its culprit
-            # was the very last patch, this is the set of all patches, which was only assumed to
-            # fail: it is tried now.
-            if culprits and not self.fails(culprits.union(candidates)):
+            remaining = culprits.union(candidates)
+            # From the second round on, `remaining` has failed in a trial of the round before, and
+            # `fails` remembers that. The exception: if the first culprit is the very last patch,
+            # `remaining` is all patches, which were only assumed to fail. So they are tried now.
+            if culprits and not self.fails(remaining):
                 return frozenset()
             position = self._turning_point(culprits, candidates)
             if position is None:
@@ -132,12 +133,13 @@ class Search:
             else:
                 passing = middle
                 passes += 1
+        # The first `passing` candidates pass, and with the next one they fail: its index.
         return passing
 
     def _shrunk(self, culprits: Patches) -> Patches:
         """Remove patches one by one, again and again, as long as the others still fail.
 
-        Only those are tried that no other one needs, so that predecessors are never missing.
+        A patch that another one of the set needs is never removed before that one.
         """
         for name in self.last(culprits):
             remaining = culprits - {name}
@@ -147,9 +149,10 @@ class Search:
 
 
 def _lower_part(count: int) -> int:
-    """Return how many of `count` candidates a binary search tries: 4 of 5 to 8, a power of two.
+    """Return how many of `count` candidates, two or more, a binary search tries.
 
-    That needs no more trials than halves do. The upper part is never the larger one, so a search
-    that goes on there needs fewer: it may have to try all patches together, too.
+    It is the largest power of two below `count`, such as 4 for 5 to 8. That needs no more trials
+    than halving does. The upper part is never the larger one, as a search that goes on there may
+    have to try all patches together as well.
     """
     return 1 << ((count - 1).bit_length() - 1)

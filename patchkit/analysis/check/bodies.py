@@ -63,13 +63,13 @@ class BodyUses:
     def _reachable(self, pack: PackSource, body: str) -> Iterator[Use]:
         """Yield the uses of upstream in a body and in the modules of its own package it imports.
 
-        A use counts as guarded, or as deferred, if it is so itself or if its module is only
-        imported so.
+        A use counts as guarded (deferred) if it is guarded (deferred) itself, or if all imports of
+        the module that it stands in are.
         """
         own_package = pack.name.partition(".")[0]
         order = count(start=-1, step=-1)
         pending = [_Helper(is_guarded=False, is_deferred=False, order=0, module=body)]
-        seen = {pack.name}  # its module, which has the rows, is left out
+        seen = {pack.name}  # the pack's own module has the rows, and is left out
         while pending:
             helper = heappop(pending)
             if helper.module in seen:
@@ -93,7 +93,7 @@ class BodyUses:
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:
         """Return what one module uses of upstream and of its own package; [] if it has no source.
 
-        Packs below one root share their helpers, so the root is the key, not the pack.
+        Packs in one folder, `pack.root`, share their helpers, so the folder is a part of the key.
         """
         key = (pack.root, module)
         if key not in self._by_module:
@@ -107,7 +107,10 @@ class BodyUses:
 
 
 def _prefixes(target: Target) -> Iterator[str]:
-    """Name each module that an import of a target may run: `a`, `a.b`, `a.b.f` for `a.b:f`."""
+    """Name each module that an import of a target may run: `a`, `a.b`, `a.b.f` for `a.b:f`.
+
+    The last one as well, as `from a.b import f` may import a module `f`.
+    """
     parts = str(target).replace(":", ".").split(".")
     for end in range(1, len(parts) + 1):
         yield ".".join(parts[:end])

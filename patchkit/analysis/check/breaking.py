@@ -86,9 +86,9 @@ def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
         for index, release in enumerate(releases)
         if allows(row.patch.requires, release.project, release.version)
     ]
-    if not in_range:
+    if not in_range:  # no release is likelier to hold than the oldest
         return _bisected(row, releases, starts=[0])
-    # Mostly the newest holds, else the oldest; where both break, one between them may.
+    # Of the range, the newest mostly holds, else the oldest; where both break, one between may.
     starts = [in_range[-1], in_range[0], *reversed(in_range)]
     return _bisected(row, releases, starts)
 
@@ -152,7 +152,7 @@ def _bisected(
             holding = start
             break
         faults_by_index[start] = faults
-    # The next one that is known to break; at least the newest is.
+    # The next release that is known to break: at the latest the newest, which was tried first.
     broken = min(index for index in faults_by_index if index > holding)
     if holding < 0:
         return Break(None, releases[broken], faults_by_index[broken])
@@ -169,8 +169,10 @@ def _bisected(
 
 def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     """List what breaks a patch in a release, whether or not that is in the row's range."""
+    # `inverse` is for a release out of range; `beside` are rows that may add what this one uses.
     coverage = Coverage([row], [release], inverse=True, beside=read_pack(row.pack))
     pack = PackSource(row.pack)
+    # With an empty EditSequence: the row's Edits are tried without those of other rows.
     judge = Judge(row, release, pack, EditSequence())
     faults: list[Fault] = []
     for change in coverage.to_check(row, release):

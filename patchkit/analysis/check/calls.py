@@ -34,6 +34,7 @@ def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]
     upstream_call = _sure_signature(facts)
     body_call = _sure_signature(ours)
     if upstream_call is None or body_call is None:
+        # What neither side calls, such as a constant, needs no signature.
         if facts.kind in FUNCTIONS or ours.kind in FUNCTIONS:
             unknown = facts if upstream_call is None else ours
             reason = (
@@ -46,7 +47,7 @@ def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]
             fix = "compare the parameters by hand, or test it"
             yield Fault(codes.NOT_COMPARED, message, fix, change.by)
         return
-    if facts.kind in _BOUND:
+    if facts.kind in _BOUND:  # callers do not pass `self`, so its name does not matter
         upstream_call = upstream_call.bound()
         body_call = body_call.bound()
     refusal = refused_call(upstream_call, body_call)

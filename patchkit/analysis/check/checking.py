@@ -168,6 +168,7 @@ class Check:
         self, row: Row, release: CheckedRelease, misfits: Sequence[Misfit]
     ) -> Iterator[Finding]:
         """Find that a row would hold in a release that its range leaves out."""
+        # With an empty EditSequence: the row's Edits are tried without those of other rows.
         judge = Judge(row, release, self._packs[row.pack], EditSequence())
         faults = [misfit.fault for misfit in misfits]
         for change in self._coverage.to_check(row, release):
@@ -200,7 +201,7 @@ class Check:
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
             if is_added_by_earlier_row(row, change, release, additions):
-                continue  # the release has nothing to compare it with
+                continue  # the release has no such target to judge the change by
             if isinstance(change, Add):
                 additions.setdefault(change.place, row)
             for fault in judge.faults(change):
@@ -212,9 +213,9 @@ class Check:
         self._states[row.name][release.name] = _worst(states)
 
     def _reviews(self, row: Row) -> Iterator[Finding]:
-        """Compare a row's targets with the lock, and set the row's state where it is worse then.
+        """Compare a row's targets with the lock, and set the row's state where a finding is worse.
 
-        A release in which the row has no state could not be read.
+        A release in which the row has no state could not be read, and is left out.
         """
         states = self._states[row.name]
         readable = self._coverage.without(
@@ -245,7 +246,7 @@ class Check:
         if fault.code is codes.TARGET_MISSING and not isinstance(change, Provide):
             missing = change.place
             if isinstance(change, Add):
-                missing = missing.holder  # which gets the new attribute
+                missing = missing.holder  # what gets the new attribute is missing
             message += moves.words(missing, release)
             fix = moves.fix(fix, missing, release)
         if change.when:
@@ -292,8 +293,9 @@ class Check:
         """Find pairs of rows that change one target, and do not say which comes first.
 
         Returns:
-            The names of the releases in which they do, by the target and the names of both rows.
-            Rows that exclude each other there are left out, as that is a finding of its own.
+            The names of the releases in which they do, by the target and the names of the row that
+            comes first now (inner) and of the other (outer). Rows that exclude each other in a
+            release are left out, as that is a finding of its own.
         """
         releases: dict[tuple[str, str, str], list[str]] = {}
         for release in self._coverage.releases:
@@ -315,7 +317,10 @@ class Check:
 
 
 def _clash_of(exclusion: Exclusion) -> frozenset[str]:
-    """Return what an exclusion and a clash of `unordered` have in common: target and both rows."""
+    """Return the target and both rows of an exclusion, to find the clash of `unordered` by them.
+
+    As a set, because an exclusion may name the rows in the other order.
+    """
     return frozenset((exclusion.target, exclusion.row.name, exclusion.other.name))
 
 

@@ -99,7 +99,8 @@ class CodeSelection(NamedTuple):
     def includes(self, code: Code) -> bool:
         """Whether findings with a code are reported.
 
-        An unreadable release is reported unless it is ignored: no selected code was checked there.
+        RELEASE_UNREADABLE is reported also if it is not selected, unless it is ignored: in such a
+        release, the selected codes could not be checked.
 
         Args:
             code: The code.
@@ -137,7 +138,7 @@ def near_selectors(text: str) -> str:
     Returns:
         The question, for the end of a message; '' if nothing is similar.
     """
-    longest = len(RELEASE_UNREADABLE.code)
+    longest = len(RELEASE_UNREADABLE.code)  # all codes are equally long
     selectors: list[str] = []
     for length in range(_SHORTEST + 1, longest + 1):
         selectors += [name[:length] for name in CODES]

@@ -97,6 +97,7 @@ def _side(target: Target, release: CheckedRelease, opposite: CheckedRelease) -> 
     name = target
     facts = release.facts(target)
     if facts.state == "absent" and opposite.facts(target).is_present:
+        # If a release cannot be read for the search, the target counts as absent.
         with contextlib.suppress(UpstreamError):
             (move,) = release.moves([(target, opposite)])
             name = move.place or target
@@ -138,7 +139,8 @@ def differences(
         for release in releases:
             with contextlib.suppress(UpstreamError):
                 for target, text in _diffs(row, release, coverage, reviewed, lock):
-                    # The first two lines name the releases, the others are alike.
+                    # The first two lines of a diff name the releases. If the others are equal, the
+                    # releases have changed the target alike.
                     hunks = text.split("\n", 2)[-1]
                     key = (row.name, target, hunks)
                     difference = by_diff.get(key, Difference(row.name, (), text))
@@ -160,8 +162,8 @@ def _diffs(
         row: the row whose targets are compared.
         release: the release.
         coverage: which targets are reviewed there.
-        reviewed: the last release before it whose source was reviewed, by target; set to this
-            release where its source was.
+        reviewed: by target, the last earlier release in which its source was reviewed; `release`
+            is put in for each target of which it has a reviewed source.
         lock: what was reviewed.
     """
     for target in coverage.reviewed(row, release):
@@ -177,7 +179,7 @@ def _diffs(
                 yield target, text
             base.forget_sources()
             release.forget_sources()
-        # Without a review of the target, each release is compared with the one before it.
+        # If no source of the target was reviewed, each release is compared with the one before.
         accepted = lock.fingerprints(row.name, str(target))
         if fingerprint and (not accepted or fingerprint in accepted):
             reviewed[target] = release
@@ -245,8 +247,8 @@ def base_of(
     """
     last = _named(releases, new)
     before = releases[: releases.index(last)]
-    # The range of a row that was rebased already may have `last` alone. It is put in front, since
-    # both choices below prefer what comes later.
+    # `last` is only chosen if the range has none of those before it, as after an earlier rebase.
+    # So it is put in front: both choices below prefer releases at the end of the list.
     in_range = _in_range(row, [last, *before])
     first = _reviewed(row, in_range, lock) if in_range else None
     if old:

@@ -54,7 +54,8 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
     }
     common = by_name & ours.parameters.keys()
     for call in _representative_calls(parameters):
-        # Passed is the name of the parameter that is meant: `bound` shows in which one it arrives.
+        # Each argument is the name of the parameter that it is meant for. So `bound.arguments`
+        # shows which of our parameters gets it.
         kwargs = {name: name for name in call.kwargs}
         try:
             bound = ours.bind(*call.args, **kwargs)
@@ -111,7 +112,7 @@ def _ways_to_pass(parameters: Collection[Parameter]) -> Iterator[_Call]:
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     nameless = _names(parameters, Parameter.POSITIONAL_ONLY)
-    fewest = len(nameless)
+    fewest = len(nameless)  # those without a name can only be passed by position
     for count in range(len(positional), fewest - 1, -1):
         by_position = positional[:count]
         by_name = positional[count:]
@@ -133,6 +134,7 @@ def _swapped(arguments: dict[str, object], names: Set[str], common: Set[str]) ->
         common: the names that both have, and by which callers may pass.
     """
     for parameter, passed in arguments.items():
+        # What our `*args` and `**kwargs` collect is no string, and cannot be swapped.
         is_renamed = isinstance(passed, str) and passed != parameter
         if is_renamed and (parameter in names or passed in common):
             return f"{passed!r} arrives as {parameter!r}"
@@ -193,12 +195,12 @@ def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bo
     """
     steps = target.steps
     if len(steps) < 2 or not facts.is_sure:
-        return False
+        return False  # with one step, it is a name of a module
     if isinstance(steps[-1], Item):
         return False
     class_name, _, name = target.qualname.rpartition(".")
     owner, _, _ = facts.qualname.rpartition(".")
-    if facts.kind == Kind.OUTSIDE:
+    if facts.kind == Kind.OUTSIDE:  # of the standard library, or of another package
         return _is_of_every_class(facts.module, owner, name)
     # A property of the metaclass would receive what is set on the class.
     if facts.kind == Kind.PROPERTY:

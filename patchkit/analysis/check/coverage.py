@@ -27,7 +27,7 @@ class Coverage:
         rows: the rows.
         releases: the releases.
         inverse: whether rows are checked in releases out of their range as well.
-        beside: further rows, which add names to releases as the rows themselves do.
+        beside: further rows, which are not checked; what they add to a release counts as in it.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Coverage:
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
-        """Return the same with releases left out.
+        """Return a copy of this coverage with some releases left out.
 
         Args:
             names: the names of the releases.
@@ -102,7 +102,8 @@ class Coverage:
         if not self.inverse or not self.is_out_of_range(row, release):
             return self.due(row, release)
         changes = self._changes_in(row, release)
-        # Those whose own range has the release; all, if the ranges of the changes end here too.
+        # The changes whose own range has the release. If none has, a wider row would widen these
+        # ranges too, so all are checked.
         return self._allowed(changes, release) or changes
 
     def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:
@@ -142,7 +143,7 @@ class Coverage:
         )
 
     def allows(self, requirements: Iterable[str], release: CheckedRelease) -> bool:
-        """Whether requirements hold for a release, under each name of it.
+        """Whether requirements hold for a release, under each name that it counts as: see `names`.
 
         Args:
             requirements: the requirements; those on other distributions do not count.
@@ -228,7 +229,7 @@ def _changes(rows: Iterable[Row]) -> Iterator[Change]:
 def released(rows: Sequence[Row]) -> list[str]:
     """Return the packages whose releases have to be checked for some rows.
 
-    A package that no row requires, and that rows only wait for the import of, is left out.
+    A package is left out if no row requires it, and rows only wait for its import.
 
     Args:
         rows: the rows.
@@ -294,10 +295,11 @@ def allows(requirements: Iterable[str], project: str, version: str) -> bool:
 
 @functools.cache
 def _is_met(text: str, project: str, version: str) -> bool:
-    """Whether a version meets a requirement, or that is on another distribution or platform."""
+    """Whether a version meets a requirement; True for one on another distribution or platform."""
     requirement = _parsed(text)
     if _project(text) != project or not applies_here(requirement):
         return True
+    # The "" is where the version was found, which only messages say.
     return is_within(FoundVersion(project, version, ""), requirement.specifier)
 
 

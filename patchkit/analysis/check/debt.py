@@ -61,7 +61,7 @@ def debt_of(row: Row, report: Report) -> Debt:
     needed = [
         release for release, state in states.items() if state is not State.OUT_OF_RANGE
     ]
-    # In these, a finding says that upstream has the patch's change.
+    # The releases in which a finding says that upstream has the patch's change.
     merged = [
         finding.release
         for finding in report.findings
@@ -92,6 +92,7 @@ def _following(needed: Sequence[str], releases: Iterable[str]) -> str:
     if not needed:
         return ""
     last = needed[-1]
+    # Releases of several distributions may be mixed, such as of vllm and transformers.
     of_project = [
         release for release in releases if _project(release) == _project(last)
     ]

@@ -84,7 +84,7 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
 def _called_names(row: Row) -> set[str | None]:
     """Return the names of functions of the body, which patchkit calls whatever the target is.
 
-    The set has None too where an optional field is not set.
+    The set may contain None, for fields that are not set.
     """
     names: set[str | None] = {row.patch.when, row.patch.verify}
     for change in row.patch.changes:
@@ -123,7 +123,7 @@ def of_ranges(
     yield from _unmatched(row, known_versions, row_place)
     yield from _not_required(row, coverage, row_place)
     for requirement in open_requirements(row):
-        # `vllm<9999`, but `vllm>=0.30,<9999`
+        # The bound is appended to the requirement: `vllm<9999`, but `vllm>=0.30,<9999`.
         comma = ""
         if any(sign in requirement for sign in "<>=!~"):
             comma = ","
@@ -147,7 +147,7 @@ def _unmatched(
         message = _why_empty(of_patch, project, known_versions)
         if message:
             yield finding_of_row(codes.NO_RELEASE, message, _CORRECT, row, row_place)
-            continue
+            continue  # with the row's range, that of each change is empty too
         for change in row.patch.changes:
             message = _why_empty([*of_patch, *change.requires], project, known_versions)
             if message:
@@ -166,7 +166,7 @@ def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Fi
         code = codes.NOT_REQUIRED
         fix = f"require it: requires=('{canonical(missing.package)}>=…,<…',)"
         if missing.slip:
-            code = codes.NO_RELEASE
+            code = codes.NO_RELEASE  # an error; NOT_REQUIRED is a warning
             fix = f"write {missing.package} in place of {missing.slip}"
         yield finding_of_row(code, str(missing), fix, row, row_place)
 
@@ -195,7 +195,8 @@ def _why_empty(
 def _alternatives(row: Row) -> list[list[Change]]:
     """Group changes that replace each other from release to release, as after a move upstream.
 
-    They are of one kind, and their targets have one name in several modules or classes.
+    They are of one kind, and their targets have one name in several modules: the qualname, or for
+    changes of a whole module, its last part.
     """
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in row.patch.changes:
@@ -221,6 +222,7 @@ def _gap_or_overlap(
 ) -> Iterator[Finding]:
     """Find that none, or more than one, of some alternatives is in range in a release."""
     changed_projects = {canonical(package) for package in packages_of([row])}
+    # `names` are those under which the release has something that the row changes.
     names = coverage.names(release) & changed_projects
     projects = projects_of(_requirements(alternatives))
     # A release of another distribution does not decide which alternative is made.

@@ -39,7 +39,7 @@ def decorator_faults(
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
             return
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-        return
+        return  # its `return` statements do not tell what a call of it returns
     returned = _returned_values(node)
     if not any(returned):  # there is no `return`, or only bare ones
         message = f"{name} returns nothing, expected what the target becomes"
@@ -76,7 +76,8 @@ def _returned_values(node: ast.FunctionDef) -> list[ast.expr | None]:
 def _inner_function(node: ast.FunctionDef, value: ast.expr | None) -> Def | None:
     """Return the function that a decorator defines and returns; None if it returns another thing.
 
-    A decorator of that function may change how it is called: of those, only `wraps` is known.
+    It is None too if the function has a decorator, which may change how it is called; only
+    `functools.wraps` is known not to.
     """
     if not isinstance(value, ast.Name):
         return None
@@ -103,7 +104,7 @@ def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
             takes = f"what {name} returns takes {given}"
             message = f"upstream takes {target.signature}, {takes}: {refusal}"
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
-    inner_result = ""
+    inner_result = ""  # not known of a function with a decorator
     if not inner.decorator_list:
         inner_result = returned_by(inner)
     if inner_result and target.returned and inner_result != target.returned:

@@ -38,12 +38,12 @@ class EditSequence:
     ) -> Iterator[Fault]:
         """Find what is wrong with an Edit of a function, after the Edits of earlier rows.
 
-        Earlier Edits may have conditions. So it is tried twice: after all that a process may make,
-        and after those alone that every process makes.
+        Earlier Edits may have conditions. So this one is tried twice: after all Edits that a
+        process may make before it, and after those alone that every process makes.
 
         Args:
             row: the row that the Edit is in; rows come in the order in which they apply.
-            change: the Edit; it is remembered for later ones if it does not break.
+            change: the Edit; later ones are tried after it, unless it breaks.
             facts: what the release says of the function.
             text: the function's source, decorators included.
 
@@ -80,7 +80,7 @@ def _faults(
 ) -> Iterator[Fault]:
     """Find what is wrong with an Edit of a function after other Edits were made."""
     for _, edit in before:
-        with suppress(TargetError):  # which was reported for that Edit
+        with suppress(TargetError):  # it is a fault of `edit`, not of this change
             text = edited(edit, text)
     position = facts.path
     names = dict.fromkeys(row.name for row, _ in before)
@@ -111,7 +111,7 @@ def _faults_of_text(
     reason = _why_not_compiled(new_text)
     if not reason or _why_not_compiled(text):
         return  # it compiles, or the Edit is not the reason why it does not
-    # An Edit that adds something to `old` still finds `old` once upstream has that, too.
+    # An Edit that only adds code to `old` still finds `old` once upstream has the added code.
     is_insertion = change.old.strip() in change.new
     if is_insertion and _occurs_in(text, change.new):
         message = f"new is there already, in {position}: twice, it does not compile"
@@ -151,13 +151,13 @@ def _miscounted(
         starts: where in the source `old` begins.
         position: where the source is, for the message.
     """
-    # A part of `old` may be left of it where upstream has changed the rest.
+    # If `new` is a part of `old`, its presence proves nothing: upstream may have changed the rest.
     is_part = "".join(change.new.split()) in "".join(change.old.split())
     if not starts and not is_part and _occurs_in(text, change.new):
         message = f"new already replaces old in {position}, so the Edit fails"
         return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
     message = f"{_occurs(len(starts), change)} in {position}"
-    if len(starts) >= change.count:
+    if len(starts) > change.count:
         lines = [str(first_line + text.count("\n", 0, start)) for start in starts]
         message += f", lines {', '.join(lines)}"
         return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
@@ -204,9 +204,10 @@ def _occurs_in(text: str, code: str) -> bool:
     if not dedent(code).strip():
         return False
     try:
+        # An Edit that changes nothing: only its search is of interest.
         rewrite(FunctionText(text), TextEdit(code, code))
     except MiscountError as error:
-        return bool(error.starts)  # it is there more than once, or not at all
+        return bool(error.starts)  # the code is there more than once, or not at all
     except TargetError:
         return False
     return True

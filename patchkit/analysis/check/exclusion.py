@@ -74,7 +74,7 @@ def is_added_by_earlier_row(
     ):
         return False
     earlier = additions[change.place]
-    # In each process of the row, the earlier one has to be applied too.
+    # The earlier row has to be for all roles of this one, to be applied in the same processes.
     is_added = earlier is not row and earlier.roles >= row.roles
     return is_added and release.facts(change.place).state == "absent"
 
@@ -155,7 +155,7 @@ class Exclusions:
         """Whether there are processes that are certain to make both changes."""
         for either in (due, other):
             if either.row.patch.when is not None or either.change.when is not None:
-                return False  # a function of the body decides in each process
+                return False  # `when` is a function of the body, which decides in each process
         if due.row is other.row:
             return due.change is not other.change
         if not can_meet(due.row, other.row):
@@ -187,7 +187,7 @@ class Exclusions:
         """Find that a Replace excludes a change of its target, or of a part of its target.
 
         Args:
-            due: The change, of `a:C` or `a:C.f`.
+            due: The change, of `a:C` or `a:C.f`, in either order with the Replace.
             replacement: The Replace, of `a:C`.
         """
         later = max(due, replacement, key=lambda either: either.position)
@@ -195,7 +195,7 @@ class Exclusions:
         target = str(due.change.place)
         is_part = due.change.place != replacement.change.place
         if is_part and not self._discards(replacement, due.change.place):
-            return  # the new object still has the part
+            return  # the new object may still have the part, or what changed it
         if isinstance(due.change, Edit):
             message = (
                 f"{due.description} would have no effect beside {replacement.description}: the "
@@ -216,6 +216,7 @@ class Exclusions:
             if due.row is replacement.row:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
+        # Here `due` comes after the Replace. An Add is left out: it needs no part to be there.
         elif is_part and isinstance(due.change, (Replace, Wrap, Decorate)):
             yield from self._missing_part(due, replacement)
 

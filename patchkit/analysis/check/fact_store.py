@@ -84,7 +84,7 @@ class FactStore:
             facts: the facts.
         """
         with self._lock:
-            # Most answers are those of other releases, too: of equal ones, one object is kept.
+            # Most releases give the same answers. To save memory, equal ones share one object.
             evidence = tuple(
                 self._answers.setdefault(answer, answer) for answer in answers.items()
             )
@@ -157,7 +157,10 @@ def _conclusion_data(evidence: _Evidence, facts: Facts) -> tuple[object, object]
 
 
 def _evidence(answers: Iterable[Sequence[str]]) -> _Evidence:
-    """Read the evidence that `_conclusion_data` has written: of each answer kind, path, text."""
+    """Read the evidence that `_conclusion_data` has written.
+
+    Each answer is stored as the kind and the path of the question, and the text of the answer.
+    """
     evidence = []
     for kind, path, answer in answers:
         question = Question(kind, path)
@@ -167,14 +170,17 @@ def _evidence(answers: Iterable[Sequence[str]]) -> _Evidence:
 
 @functools.cache
 def _code_version() -> str:
-    """Hash the code that finds facts, so that what other code has stored is not used."""
+    """Hash the code that finds facts, so that facts which another version has stored are not used.
+
+    It is a part of the key: see `FactStore._name`.
+    """
     digest = hashlib.sha256()
     for folder in (*upstream.__path__, *uses.__path__):
         files = Path(folder).rglob("*.py")
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
-    # What this module finds is stored, too, and it is in neither of these packages.
+    # What `similar_names` finds is stored too, and that module is in neither of these packages.
     similar_names = Path(__file__).with_name("similar_names.py")
     digest.update(similar_names.read_bytes())
     major, minor = sys.version_info[:2]

@@ -54,7 +54,8 @@ class Fault(NamedTuple):
     def breaks(self) -> bool:
         """Whether the change fails at run time."""
         if self.code is codes.MERGED_UPSTREAM:
-            # An Edit does not find its `old` any more. A Replace, which has a `by`, still works.
+            # Without a `by`, it is an Edit, which does not find its `old` any more. A Replace has a
+            # `by`, and still works.
             return not self.by
         return self.code not in (*_UNDECIDED_CODES, codes.GUARDED_GONE)
 
@@ -174,7 +175,7 @@ class Report:
         accepted: Findings that the settings accept, one by one or by their code.
         unreadable: The names of the releases that cannot be read.
         command: The command that made the report.
-        names: How many names a package uses that were looked up; `fit` alone counts them.
+        names: How many names that a package uses were looked up; only `fit` counts them.
         deselected: How many findings have a code that the command line does not select.
     """
 
@@ -347,7 +348,7 @@ def unreadable_causes(faults: Mapping[str, UpstreamError]) -> Iterator[str]:
         faults: What reading raised, by the name of the release.
 
     Yields:
-        The lines. The cause of a single release names it already.
+        The lines. If a cause is that of a single release, it names the release itself.
     """
     names_by_cause = grouped((cause_of(error), name) for name, error in faults.items())
     for cause, names in names_by_cause.items():

@@ -135,7 +135,8 @@ def _uses(
 ) -> list[Use]:
     """Read what a package uses from the cache, or else from its source.
 
-    While the source is parsed, other threads fetch the releases' lists of files, needed next.
+    While the source is parsed, other threads fetch the lists of files of the releases, which `fit`
+    needs next.
     """
     key = f"{roots} {content_hash(source)}"
     rows = store.get("uses", key)
@@ -177,7 +178,7 @@ def _position(entry: Unfit) -> tuple[int, str]:
 
 
 def _state(entries: Sequence[Unfit]) -> State:
-    """Return whether a package with these findings fits a release; those of INFO do not count."""
+    """Return OK if a package with these entries fits a release; those of INFO do not count."""
     if any(entry.finding.severity != "info" for entry in entries):
         return State.BROKEN
     return State.OK

@@ -64,9 +64,9 @@ def _history(
     trails: Trails,
     faults: Mapping[str, UpstreamError],
 ) -> list[HistoryEntry]:
-    """Make an entry for each release, and compare its source with that of the entry before."""
+    """Make an entry for each release, and compare its source with the last one before it."""
     entries: list[HistoryEntry] = []
-    last_fingerprint: str | None = None
+    last_fingerprint: str | None = None  # None until a release has the target
     for release in releases:
         fault = faults.get(release.name)
         if fault:
@@ -76,7 +76,7 @@ def _history(
             continue
         entry = _entry(release, target, trails.move_of(target, release))
         if entry.fingerprint:
-            # There is one to compare with, and it is another.
+            # An earlier release has a source to compare with, and that is another one.
             has_changed = last_fingerprint not in (None, entry.fingerprint)
             entry = entry._replace(changed=has_changed)
             last_fingerprint = entry.fingerprint
@@ -113,7 +113,7 @@ def _entry(
 def never_there(
     target: Target, entries: Sequence[HistoryEntry], releases: Sequence[CheckedRelease]
 ) -> str:
-    """Say that no release has a target, as after a typing error, and which names are like it.
+    """Say that no release has a target, which may be misspelled, and which names are like it.
 
     Args:
         target: the target.

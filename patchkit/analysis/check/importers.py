@@ -44,7 +44,7 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
 def _replaced(
     coverage: Coverage, release: CheckedRelease
 ) -> Iterator[tuple[str, Target]]:
-    """Yield rows, by name, each with a target that it replaces, and whose copies it repoints."""
+    """Yield the names of rows, each with a target that the row replaces and repoints copies of."""
     for row in coverage.rows:
         for change in coverage.due(row, release):
             if isinstance(change, (Replace, Wrap, Decorate)) and change.rebind:
@@ -93,6 +93,7 @@ def _importers(
     packages = {target.module.partition(".")[0] for target in importers}
     for use in uses_of(trees, packages):
         is_by_name = use.how == "import" and use.at_import and use.target in importers
+        # In `a` itself, `from a import f` makes no copy of `a:f`.
         if is_by_name and use.target.module != module_name(use.path):
             importers[use.target].append(use)
     return importers

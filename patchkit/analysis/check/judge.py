@@ -116,7 +116,7 @@ class Judge:
     # --- what has to be absent
 
     def _add(self, change: Add) -> Iterator[Fault]:
-        """Check a new attribute or item: its class or container has to be there, and not it."""
+        """Check a new attribute or item: its holder has to be there, and itself must not be."""
         holder = change.place.holder
         holder_facts = self._facts(holder)
         facts = self._facts(change.place)
@@ -126,14 +126,14 @@ class Judge:
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
-        elif facts.storage:
+        elif facts.storage:  # it is not on the class, and would have no effect there
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
         yield from self._super(change)
 
     def _provide(self, change: Provide) -> Iterator[Fault]:
-        """Check a new module: its parent package has to be there, and not the module itself."""
+        """Check a new module: its parent package has to be there, and itself must not be."""
         facts = self._facts(change.place)
         parent = change.module.rpartition(".")[0]
         if facts.is_present:
@@ -170,10 +170,11 @@ class Judge:
         A field with a slot lies on instances, a member of an enum in the enum, and a hook such as
         `__post_init__` of a struct was read when the class was made.
         """
-        # Values may be stored elsewhere, and hooks may have been read already; nothing else is.
+        # Only values may be stored elsewhere, and only hooks may have been read already.
         is_value = isinstance(change, (Replace, Decorate)) and facts.kind in _VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
+        # Of what is not sure, only a field of an attrs class is certain to be stored elsewhere.
         if not facts.is_sure and facts.kind != Kind.FIELD:
             return ""
         ours = self._body(change.by)
@@ -263,6 +264,8 @@ class Judge:
         node = self._body_node(change.by)
         name = change.place.qualname
         home = (facts.module, facts.qualname)
+        # Methods find `Name` in the module that defines their class. If the target is an imported
+        # copy of the class, the Replace does not change what they find.
         if node is None or home != (change.place.module, name):
             return
         for method in facts.naming_itself:
@@ -284,7 +287,7 @@ class Judge:
         resolver = self._pack.as_release.resolver
         bases = bases_of(resolver, Target(self._row.body, change.by))
         if not bases.is_whole:
-            return  # a base that is not known may derive from it
+            return  # an unknown base may derive from the replaced class
         if any(self._derives(base, facts) for base in bases.outside):
             return
         base = "object"
@@ -307,11 +310,11 @@ class Judge:
             return False
         target = self._target_of(base)
         if target is None:
-            return True  # the missing import is reported as a use of the body
+            return True  # the lack of the class is reported as a use of the body
         name = (facts.module, facts.qualname)
         base_facts = self._facts(target)
         if (base_facts.module, base_facts.qualname) == name:
-            return True  # mostly so: the modules of further bases are not parsed
+            return True  # mostly so, and saves parsing the modules of further bases
         above = bases_of(self._release.resolver, target)
         return not above.is_whole or name in above.inside
 
@@ -349,7 +352,7 @@ class Judge:
 
 
 def _elsewhere(change: Wrap | Replace | Decorate | Add, facts: Facts) -> Fault:
-    """Make the fault of a target that is not stored on its class, or not read there again."""
+    """Make the fault of a target that is not stored on its class, or not read there any more."""
     message = f"found {change.place}, {facts.storage}; expected what lies on its class"
     fix = "Replace the class by one that derives from it"
     if "an enum" in facts.storage:

@@ -49,7 +49,7 @@ class Request(NamedTuple):
     """A release, and what to look up in it.
 
     Args:
-        number: What the answer calls the request.
+        number: The number of the request, by which the answer refers to it.
         project: The distribution.
         version: Its version.
         link: Its file on the index.
@@ -90,7 +90,10 @@ class _Learner:
         self.store = FactStore(cache, brief=task.brief)
 
     def learn(self, request: Request) -> None:
-        """Look targets up in a release, and answer; an error is met again by the first process."""
+        """Look targets up in a release, and answer.
+
+        Errors are dropped: the first process meets them again when it looks the targets up itself.
+        """
         with suppress(Exception):
             link = Link(*request.link)
             release = Release(request.project, request.version, link, self._library)

@@ -32,11 +32,13 @@ def learn_all(
     second = SecondProcess(releases, targets_of)
 
     def learn(release: CheckedRelease) -> None:
-        second.wait_for(release)  # what the other process has found is known then
+        # If the other process has this release, its facts are in the cache after this.
+        second.wait_for(release)
         release.learn(targets_of(release))
         release.forget_sources()
 
     def count(done: int, total: int, name: str) -> None:
+        # `done` counts this process's releases; those of the other process count as done, too.
         if progress:
             progress(done + second.ahead, total, name)
 
@@ -54,16 +56,16 @@ def in_parallel(
     progress: Progress | None = None,
     second: contextlib.AbstractContextManager[object] | None = None,
 ) -> dict[str, T | UpstreamError]:
-    """Call a function with each release, in several threads, and write what it has looked up.
+    """Call a function with each release, in several threads, and cache what it has looked up.
 
-    That are conclusions, facts with the evidence for them, which go to the cache.
+    What goes to the cache are conclusions: facts of targets, with the evidence for them.
 
     Args:
         releases: The releases.
         work: The function.
         progress: Called when a release is done.
-        second: Another process that works meanwhile, entered around the work; the conclusions that
-            it has written to the cache are preserved.
+        second: A context manager to enter for the time of the work, in which another process looks
+            targets up too; conclusions that it writes to the cache are preserved.
 
     Returns:
         For each release, by its name, what the function has returned, or the error it has raised.

@@ -90,7 +90,8 @@ class PackBodies:
             message = f"pack {self._pack.name} has no {row.patch.body}.py"
             return LoadFault(message, "write it, or delete the row", file, line)
         pending = [row.body]
-        seen = {self._pack.name}  # which has been imported already
+        # The pack's own module has been imported, so it has no fault.
+        seen = {self._pack.name}
         while pending:
             module = pending.pop()
             if module in seen:
@@ -148,6 +149,7 @@ def _fault_of_source(pack: PackSource, module: str) -> LoadFault | None:
 def _source_of(pack: PackSource, module: str) -> Path | None:
     """Return the file of a module of a pack; None where it has no source."""
     base = pack.root.joinpath(*module.split("."))
+    # As Python does, a folder is preferred to a file.
     for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
         if path.is_file():
             return path
@@ -172,7 +174,7 @@ def _fault_of_dots(pack: PackSource, module: str) -> LoadFault | None:
 
 
 def _imports_of_pack(pack: PackSource, module: str) -> Iterator[Use]:
-    """Yield the imports of a module from its pack that run when it is loaded, and may not fail."""
+    """Yield a module's imports from its pack that run when it is loaded; no guarded ones."""
     tree = pack.as_release.resolver.modules.get(module)
     if tree is None:
         return

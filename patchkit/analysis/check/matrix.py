@@ -128,7 +128,7 @@ def _sources(row: Row, coverage: Coverage, readable: Sequence[int]) -> Cases:
         for change in coverage.due(row, release):
             facts = release.facts(change.place)
             content = facts.fingerprint or facts.state
-            case = Case("", str(change.place), content)
+            case = Case("", str(change.place), content)  # "": it is no end of a range
             indexes = by_source.setdefault(case, set())
             indexes.add(index)
     return {case: frozenset(indexes) for case, indexes in by_source.items()}
@@ -197,8 +197,8 @@ class Boundary(Record):
 def boundaries(rows: Iterable[Row], lanes: Lanes, released: Released) -> list[Boundary]:
     """List both ends of each range of rows and of their changes, with the lanes that cover them.
 
-    A lane at the edge of a range covers that end, and so do two lanes on both sides of it, of which
-    the outer one is kept out by this bound alone.
+    A lane at the edge of a range covers that end. So do two lanes, one inside and one outside, if
+    all other bounds allow the outer one.
 
     Args:
         rows: the rows.
@@ -268,13 +268,13 @@ def _edges(bound: str, releases: Sequence[str]) -> list[str | None]:
     if not any(is_inside):
         return [None]
     if all(is_inside):
-        if "<" in bound:
+        if "<" in bound:  # an upper bound, somewhere after the newest release
             return [releases[-1]]
         return [releases[0]]
     edges: list[str | None] = []
     newest = len(releases) - 1
     for index, release in enumerate(releases):
-        # The first and the last release have no neighbour on one side.
+        # The first and the last release lack a neighbour on one side, and count as their own.
         previous = max(index - 1, 0)
         following = min(index + 1, newest)
         is_enclosed = is_inside[previous] and is_inside[following]
@@ -345,7 +345,7 @@ def _on_both_sides(span: _Range, bound: str, lanes: Lanes) -> tuple[str, ...]:
             outside.append(lane.name)
     if not inside or not outside:
         return ()
-    if "<" in bound:
+    if "<" in bound:  # an upper bound: what is inside is older than what is outside
         return inside[-1], outside[0]
     return inside[0], outside[-1]
 

@@ -89,7 +89,8 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
     version = release.version
     option = f"--releases '{project}=={version}'"
     checksum = release.link.sha256
-    if not checksum:  # its file may change without a sign
+    # Without a checksum, nothing shows whether its file has changed, so no facts are cached.
+    if not checksum:
         return CheckedRelease(
             name, project, version, release.opened, is_local=False, option=option
         )
@@ -216,7 +217,7 @@ def archive(file: Path, versions: Versions) -> list[CheckedRelease]:
     """
     if not file.is_file():
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
-    package = file.name.partition("-")[0]
+    package = file.name.partition("-")[0]  # of `NAME-VERSION…`
     option = f"--wheel {shlex.quote(str(file))}"
     return [_local(open_archive(file), package, versions, option)]
 
@@ -226,7 +227,8 @@ def _local(
 ) -> CheckedRelease:
     """Make a checked release of local files, which may change, so that no facts are cached."""
     project = canonical(package)
-    version = versions.believed(package)  # what VLLM_VERSION or PATCHKIT_VERSIONS says
+    # What VLLM_VERSION or PATCHKIT_VERSIONS says comes before what the source says.
+    version = versions.believed(package)
     if not version:
         version = FoundVersion(project, source.version or "nothing", source.name)
     # Raises VersionError for text such as `nothing` or `0.1.dev0`, which says what to set.

@@ -56,7 +56,7 @@ def _read_loosely(
 
     Args:
         name: The pack.
-        error: What `read_pack` has raised; it is raised again if it has another cause.
+        error: What `read_pack` has raised; it is raised again unless such a body or row is why.
 
     Returns:
         All rows, and a finding for each body and each row that has no counterpart.
@@ -119,6 +119,7 @@ class PackSource:
     def __init__(self, name: str) -> None:
         self.name = name
         module = sys.modules[name]
+        # A namespace package has no file; messages then name one that does not exist.
         self.path = Path(getattr(module, "__file__", None) or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
         module_path = self.path
@@ -127,7 +128,7 @@ class PackSource:
         # The folder that its top package is in: `/lib` for `a.b` at `/lib/a/b`.
         self.root = module_path.parents[name.count(".")]
         self._row_places: dict[str, Place] = {}
-        # The whole top package, as bodies import helpers from all of it.
+        # The whole top package, as bodies import helpers from all of it. It has no version.
         package = name.partition(".")[0]
         source = Tree(f"pack {name}", None, self.root, package)
         self.as_release = CheckedRelease(source.name, name, "", lambda: source)
@@ -151,7 +152,7 @@ class PackSource:
         """
         if patch.body is None or patch.body in self.bodies:
             return True
-        # It may also be a folder, or compiled.
+        # The body may also be a folder, or a compiled module.
         folders = [str(folder) for folder in self._folders]
         return PathFinder.find_spec(f"{self.name}.{patch.body}", folders) is not None
 
@@ -174,7 +175,7 @@ class PackSource:
         if name and row.patch.body is not None:
             facts = self.facts(row, name)
             package = self.name.partition(".")[0]
-            # An object that the body imports from another package has its lines in that.
+            # If the body only imports the object from another package, the lines are in that one.
             if facts.lines and facts.module.partition(".")[0] == package:
                 return shown(self.root / facts.path), facts.lines[0]
         return self.row_place(row.name)

@@ -75,9 +75,9 @@ class CheckedRelease:
     def forget_sources(self) -> None:
         """Free the memory of parsed modules, and of the list of files if the cache has it.
 
-        Facts stay. Both are read again when they are needed.
+        Facts stay. Modules and the list are read again when they are needed.
         """
-        # Deletes the values of cached properties; the next access computes them anew.
+        # Cached properties keep their values in `__dict__`; the next access computes them anew.
         resolver = self.__dict__.pop("resolver", None)
         if resolver:
             resolver.modules.forget()
@@ -85,7 +85,7 @@ class CheckedRelease:
             self.__dict__.pop("source", None)
 
     def reload_facts(self) -> None:
-        """Read the facts from the cache again when needed: another process has added some."""
+        """Read the facts from the cache again when needed: `SecondProcess` has added some."""
         self.__dict__.pop("_facts", None)
 
     def covers(self, packages: Iterable[str]) -> frozenset[str]:
@@ -101,6 +101,7 @@ class CheckedRelease:
         if named_alike:
             # A distribution contains the package of its name; its files need not be listed.
             return frozenset(named_alike)
+        # Its top packages and modules: `a` for `a/b.py` and for `a.py`.
         contained = {
             path.partition("/")[0].partition(".")[0] for path in self.source.paths()
         }
@@ -237,7 +238,7 @@ class CheckedRelease:
         return f"{self.key} {old_key} {target}"
 
     def _searched(self, lost: Sequence[_Lost]) -> Iterator[tuple[_Lost, MoveResult]]:
-        """Search for targets; those that one old release has are searched for together."""
+        """Search for targets; those that the same old release has are searched for together."""
         reach = None if self.is_local else REACH  # bytes that may be fetched
         for old in dict.fromkeys(old for _, old in lost):
             resolver = self._new_resolver()
@@ -253,19 +254,21 @@ class CheckedRelease:
                 old_resolver.modules.forget()
 
     def _new_resolver(self) -> Resolver:
-        """Return a resolver of its modules that shares no state with another but parsed files."""
+        """Return a new resolver of its modules, which shares parsed files alone with others."""
         parsed = self.store.parsed if self.store else None
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _conclude(self, targets: Sequence[Target], store: FactStore) -> None:
         """Look targets up, and store all facts of this release in the cache.
 
-        For a target that is absent, its class or module is looked up too, as rules ask for it.
+        For a target that is absent, its class or module is looked up too, as `misfits` and others
+        ask for that.
         """
         with store.fetching:
             missing = self._not_concluded(targets, store)
             with store.resolving:
-                # Meanwhile, a release with the same files may have been looked into.
+                # While this thread waited, another one may have found the facts in a release with
+                # the same files. So `missing` is filtered again.
                 self._look_up(self._not_concluded(missing, store), store)
                 holders = [
                     target.holder
@@ -299,8 +302,8 @@ class CheckedRelease:
         """Resolve targets module by module, and remember their facts with the evidence for them."""
         in_order = sorted(missing, key=str)
         for _, of_module in groupby(in_order, lambda target: target.module):
-            # A resolver records what it asks of files. With one for each module, this is what the
-            # facts of the module's targets depend on, and not more.
+            # A resolver records its questions to files, as evidence. With one resolver for each
+            # module, the evidence for a target has no questions about other modules' targets.
             resolver = self.resolver.afresh()
             for target in of_module:
                 facts = facts_of(resolver, target, brief=store.brief)

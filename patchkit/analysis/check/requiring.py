@@ -49,6 +49,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
     reported: set[str] = set()
     for change in row.patch.changes:
         package = package_of(change)
+        # A Provide adds a new module: it is inside no module, but changes the package.
         is_changed = change.inside_module or isinstance(change, Provide)
         if not is_changed or package in reported:
             continue
@@ -59,7 +60,11 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
 
 
 def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:
-    """Whether one of some distributions provides a package, by name, a release, or installed."""
+    """Whether one of some distributions provides a package.
+
+    It does if it has the package's name, if one of its releases contains the package, or if the
+    installed package is from it.
+    """
     if canonical(package) in projects:
         return True
     if coverage is not None:
@@ -70,7 +75,7 @@ def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -
 
 
 def _distribution_here(package: str) -> str:
-    """Return the installed distribution that provides a package; '' where none does."""
+    """Return the distribution on `sys.path` that provides a package; '' where none does."""
     provider = ProviderSearch(canonical(package), None).distribution()
     if provider is None:
         return ""

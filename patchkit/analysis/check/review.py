@@ -44,7 +44,7 @@ class Commands:
         """
         if release.is_local:
             return self._command("diff", row, release.option)
-        # `patchkit diff` compares releases of one distribution, that of the first package.
+        # `patchkit diff` compares releases of one distribution: that of the row's first package.
         first_package = packages_of([row])[:1]
         if release.project in map(canonical, first_package):
             return self._command("diff", row, f"--to {release.version}")
@@ -195,7 +195,7 @@ def _changed_bases(
     except UpstreamError:
         return []
     if old.fingerprint != new.fingerprint:
-        return []  # which is drift, and makes a person look at the bases too
+        return []  # that is drift, for which a person looks at the bases anyway
     return [
         name for name, fingerprint in new.bases if (name, fingerprint) not in old.bases
     ]
@@ -267,7 +267,7 @@ def _merged(
     Args:
         old: the spans of a target in the lock.
         new: its spans in the releases that are accepted now.
-        releases: those releases; old spans that reach beyond them stay.
+        releases: the accepted releases; old spans that reach beyond them stay.
     """
     remaining = []
     for span in old:
@@ -276,7 +276,7 @@ def _merged(
             for release in releases
             if release.project == span.project
         ]
-        # Of another distribution, nothing was accepted now.
+        # Without versions, nothing of the span's distribution was accepted now: the span stays.
         starts_before = not versions or release_order(span.first) < min(versions)
         ends_after = not versions or max(versions) < release_order(span.last)
         if starts_before or ends_after:

@@ -21,6 +21,7 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from {} import main; main()"
+"""The program of the other process, whose arguments are the `sys.path` of this one."""
 _WORTHWHILE = 8
 """How many unknown releases make it worthwhile to start the other process, which takes 0.5 s."""
 
@@ -54,8 +55,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         self._free = dict.fromkeys(range(len(releases)), True)
         # Set once the thread is done with a release that it has taken.
         self._is_done = [threading.Event() for _ in releases]
+        # The numbers of the releases that `ahead` counts.
         self._learnt: set[int] = set()
-        self._notify: Callable[[str], None] = print
+        self._notify: Callable[[str], None] = print  # `_start` sets that of the library
         self._process: subprocess.Popen[str] | None = None
         self._is_cancelled = False
         self._thread = threading.Thread(
@@ -76,7 +78,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """End the other process: at once after an error, else when it has written everything."""
         if kind:
             self._is_cancelled = True
-            self._free.clear()  # so that the thread hands out no more
+            self._free.clear()  # so that the thread hands out no more releases
             if self._process:
                 self._process.kill()
         self._thread.join()
@@ -96,6 +98,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             CancelledError: An error has ended the work meanwhile.
         """
         number = self._numbers[release]
+        # The default, False, is for a release that the thread has taken.
         is_taken_here = self._free.pop(number, False)
         if is_taken_here:
             return
@@ -108,7 +111,8 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """Hand out releases, and end the other process; the thread runs this."""
         is_handed_out = False
         try:
-            # Other threads of this process meet the same error, and report it.
+            # If a release cannot be read, other threads meet the same error, and report it. If the
+            # other process has failed, they look targets up themselves.
             with suppress(Exception):
                 if _has_core():
                     self._hand_out()
@@ -183,6 +187,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
 
     def _start(self, requests: Sequence[Request]) -> None:
         """Start the other process with its first requests."""
+        # Any of the releases will do: all have the same index and cache, and the same `brief`.
         checked = self._releases[requests[0].number]
         assert checked.release
         assert checked.store

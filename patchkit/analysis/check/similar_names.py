@@ -11,7 +11,7 @@ from patchkit.errors import UpstreamError
 
 
 def did_you_mean(target: Target, release: CheckedRelease) -> str:
-    """Ask whether another target was meant than one that a release lacks.
+    """Ask whether a target that a release lacks was misspelled, for the message about it.
 
     Args:
         target: the target that it lacks.
@@ -44,10 +44,11 @@ def _similar(target: Target, release: CheckedRelease) -> list[Target]:
     if modules.get(target.module) is None:
         return _in_other_modules(target, release)
     if not target.qualname:
-        return []
+        return []  # the module itself is there
     definitions = Catalog(modules).module(target.module)
     if definitions is None:
         return []
+    # `names` lacks variables, and `tops` lacks what is inside of classes.
     names = definitions.names | definitions.tops
     matches = get_close_matches(target.qualname, sorted(names), n=2)
     return [Target(target.module, name) for name in matches]
@@ -56,8 +57,10 @@ def _similar(target: Target, release: CheckedRelease) -> list[Target]:
 def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
     """Find the targets that may be meant by one whose module does not exist.
 
-    They are `up.mod:f` for the module `up.mod.f`, else what modules of similar names have.
+    For the module `up.mod.f`, that is `up.mod:f` if it exists. Otherwise, it is the same name in
+    modules whose names are similar.
     """
+    # Without a qualname, a dot may have been written in place of the colon.
     if not target.qualname:
         for candidate in splits(target.module):
             if release.has(candidate):

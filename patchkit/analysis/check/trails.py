@@ -23,9 +23,9 @@ _SEARCHED_BY_NAME = 8
 
 
 class _Edge(NamedTuple):
-    """A release that lacks a target, next to one in which its name is known.
+    """A release that lacks a target, next to one in which its name is known: where to search.
 
-    Of a target that no release has, the origin is the target itself, and None for the release.
+    If no release has the target, `origin` has the target itself, and None for the release.
     """
 
     target: Target  # the name that the caller has given
@@ -39,7 +39,7 @@ class _Span(NamedTuple):
 
     edge: _Edge
     result: MoveResult
-    indexes: list[int]  # of the releases, from the edge on
+    indexes: list[int]  # of these releases, beginning with that of the edge
 
 
 class Trails:
@@ -66,9 +66,9 @@ class Trails:
         self._releases = releases
         self._directions = directions
         self._by_name = by_name
-        # For each target, its name in the releases that have it, by the index of the release.
+        # For each target, by the index of each release that has it: its name there.
         self._names = {target: self._unmoved(target) for target in targets}
-        # What became of a target in a release that lacks it, by the index of the release.
+        # By target and the index of a release that lacks it: what became of it there.
         self._results: dict[tuple[Target, int], MoveResult] = {}
 
     def _unmoved(self, target: Target) -> dict[int, Target]:
@@ -94,7 +94,7 @@ class Trails:
         searched: list[tuple[_Edge, MoveResult]] = []
         for edge, result in self._searched(self._unknown()):
             if result.place:
-                # The edge itself is followed to earlier releases, this one to later ones.
+                # `edge` is followed to earlier releases (see `_unknown`), `later` to later ones.
                 later = edge._replace(position=edge.position + 1, direction=1)
                 searched.append((edge, result))
                 searched.append((later, result))
@@ -189,7 +189,7 @@ class Trails:
         for span in spans:
             for index in span.indexes:
                 if not self._holds(span, index, faults):
-                    break
+                    break  # in releases beyond, it is searched for anew
                 target = span.edge.target
                 self._results[target, index] = span.result
                 if span.result.place:
@@ -198,7 +198,7 @@ class Trails:
     def _holds(self, span: _Span, index: int, faults: Collection[str]) -> bool:
         """Whether a result is true in a release too, and says more than what is known there.
 
-        A place says more than the finding that there is none.
+        A place says more than the result that there is none.
         """
         earlier = self._results.get((span.edge.target, index))
         destination = span.result.place
@@ -210,9 +210,9 @@ class Trails:
         return release.name not in faults and release.has(destination)
 
     def _beyond(self, edge: _Edge) -> Iterator[int]:
-        """Yield the indexes of releases from an edge on, up to the first that has the target.
+        """Yield the indexes of the releases from an edge on that lack the target.
 
-        A release in which the new name of the target is known ends them too.
+        The first release that has it ends them, and so does one in which its new name is known.
         """
         index = edge.position
         while True:

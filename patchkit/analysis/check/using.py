@@ -100,6 +100,7 @@ def _is_deliberate(
     if code is not codes.GUARDED_GONE:
         # A call or an override can only be refused where its target is there.
         comparable = [release for release in releases if release.has(misfit.target)]
+    # In a single release, nothing shows whether the use is meant for others.
     return len(comparable) > 1 and counts[code, misfit.target] >= len(comparable)
 
 
@@ -108,7 +109,7 @@ def _misfits(
 ) -> list[Misfit]:
     """List what does not fit one release.
 
-    If a module or class is gone, it alone is listed, and not what is used of it as well.
+    If a module or class is gone, only that is listed, not the names in it that are used.
     """
     refused: dict[tuple[Target, str], Misfit] = {}
     uses_of_gone: dict[Target, list[Use]] = {}
@@ -172,8 +173,8 @@ def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfi
 
 def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
     """Return why a use is refused, computed once for all releases with the same signature."""
-    # Releases share one object for equal signatures. Its id, which is cheaper to compare, is unique
-    # as long as the object lives, and that is until the check ends.
+    # Releases share one object for equal signatures, so its id stands for the signature, and is
+    # cheaper to compare. The object lives until the check ends: no other one gets the same id.
     is_certain = facts.is_present and facts.is_sure
     key = (id(use), id(facts.signature), facts.kind, is_certain)
     if key not in refusals:
@@ -226,7 +227,7 @@ def _signature_for_callers(
             return signature.bound()
         return None
     if is_override:
-        return None
+        return None  # the override of a static method, property or such is not compared
     if facts.kind == Kind.CLASSMETHOD:
         return signature.bound()
     if facts.kind in _CALLED_AS_DEFINED and not is_bound:
@@ -340,10 +341,12 @@ class RowUses:
         candidates: dict[str, list[Misfit]] = {}  # by the name of the release
         for project in dict.fromkeys(release.project for release in releases):
             of_project = [release for release in releases if release.project == project]
+            # One release stands for all of a distribution: they are taken to contain the same
+            # packages.
             candidates |= misfits(self.inside(row, of_project[0]), of_project)
         reported = {}
         for release in releases:
-            added = self._added_by_rows(release)  # a name that begins so is there
+            added = self._added_by_rows(release)  # with what is inside of these names
             reported[release.name] = [
                 misfit
                 for misfit in candidates[release.name]

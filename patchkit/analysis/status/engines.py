@@ -23,13 +23,14 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
         root = process
         while root.parent is not None:
             root = root.parent
-        is_main = root.is_reached and "main" in root.roles
-        if is_main and root is process:
+        # The role of a process that was not reached is only guessed.
+        has_main = root.is_reached and "main" in root.roles
+        if has_main and root is process:
             latest = process
-        if is_main:
+        if has_main:
             processes_by_main.setdefault(root, []).append(process)
         else:
-            # With None, before any main process has started.
+            # `latest` is None for processes that started before any main process.
             processes_by_main.setdefault(latest, []).append(process)
     return processes_by_main.values()
 

@@ -84,7 +84,7 @@ class JournalEntry(dict[str, Any]):
     def time(self) -> float:
         """When the entry was written, in seconds since the epoch; 0 if that is not known."""
         seconds = self.get("time")
-        # The comparison is false for NaN, too.
+        # For NaN, which JSON may have, the comparison is false.
         if isinstance(seconds, (int, float)) and abs(seconds) < _FAR_FUTURE:
             return float(seconds)
         return 0
@@ -94,7 +94,7 @@ def parse_line(line: bytes) -> JournalEntry | None:
     """Read a line of a journal.
 
     Args:
-        line: The line, which may be torn.
+        line: The line; of a process that was killed, the last one may be incomplete.
 
     Returns:
         The entry; None if the line is not a JSON object.

@@ -78,7 +78,7 @@ def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
     These are patches whose targets this process replaces: vLLM's frontend in Rust, for example,
     runs in place of the server in Python.
     """
-    # A process with a digest belongs to an engine, so its role is known.
+    # A process with a digest has entered a role, so it is recognized after all.
     if process.unknown and not process.digests:
         message = (
             f"unrecognized process: {process.unknown} has vLLM loaded; register it under the "
@@ -132,8 +132,8 @@ def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
         if not patch.is_finding or patch.inherited or process.is_copy:
-            continue  # what a fork has from its parent is a finding there
-        # Whether the review is why it was skipped: that may have had another reason, too.
+            continue  # if a fork has it from its parent, it is a finding of the parent
+        # Else it was skipped for another reason, or applied although the lock cannot be read.
         is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
         if is_left_out:
             yield f"{patch.name}: left out: {patch.unreviewed}"
@@ -243,7 +243,7 @@ def _differences_by_patch(
     """Yield the patches of a role that are applied in some processes, and not in others."""
     for name in _patch_names(peers):
         owners = [process for process in peers if name in process.patches]
-        # All journals name the same roles for a patch, those of its row.
+        # Any owner will do: all journals name the same roles for a patch, those of its row.
         if not owners[0].patches[name].is_for(role):
             continue
         applied_in: list[ProcessStatus] = []
@@ -253,7 +253,7 @@ def _differences_by_patch(
             status, _ = process.stand(patch)
             if patch.status == "applied":
                 applied_in.append(process)
-            elif status in _NOT_APPLIED:  # an armed one may be applied later
+            elif status in _NOT_APPLIED:  # an armed patch may be applied later
                 missing_in.append(process)
         if applied_in and missing_in:
             message = f"{name} is applied in {_labels(applied_in)}, not in {_labels(missing_in)}"

@@ -39,7 +39,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
     """Read the state of a process from its journal.
 
     Args:
-        name: The name of the file, which identifies the process if its first line is torn.
+        name: The name of the file, which identifies the process if its first line is damaged.
         data: The content of the file.
 
     Returns:
@@ -52,7 +52,8 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
         entry = parse_line(line)
         if entry is None:
             continue
-        if entry.text("event") == "armed":  # the first line, which may be torn
+        # The first line; if it is damaged, the process of the file's name has to do.
+        if entry.text("event") == "armed":
             process = _process_of_head(entry) or process
         elif process is not None:
             _read_entry(process, entry)
@@ -67,8 +68,8 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         return None
     is_forked = entry.is_true("forked")
     asked_by = None
-    # The journal has it from an environment variable. A fork inherits that, but is started by its
-    # parent, the process `ppid`.
+    # The journal has `asked_by` from an environment variable. A fork inherits the variable, but is
+    # started by its parent, the process `ppid`.
     if not is_forked:
         asked_by = entry.text("asked_by") or None
     roles = entry.mapping("roles")
@@ -112,7 +113,7 @@ def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
             if role not in process.roles:
                 process.roles.append(role)
         case "become":
-            # It drops the roles that its parent had; entries of its own roles follow.
+            # A fork gets roles of its own: it drops its parent's, and entries of its own follow.
             process.roles = []
             process.is_copy = False
         case "patch":
@@ -184,7 +185,7 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     patch.reason = entry.text("reason")
     patch.time = entry.time
     patch.inherited = entry.is_true("inherited")
-    patch.kept = ()  # an entry of its own follows if that is still so
+    patch.kept = ()  # a `kept` entry follows if something still holds the patch's code
     patch.trace = entry.texts("trace")
     # A fork in which a patch changes its status is no mere copy of its parent any more.
     process.is_copy = process.is_copy and patch.inherited
@@ -231,8 +232,8 @@ def _joint_order(
 ) -> list[str]:
     """Return the patches on a target, the innermost first, after a patch has reported `order`.
 
-    Patches that have reported the target before stay on it, even if this report lacks them; then
-    they are in the order of their rows.
+    Patches that have reported the target before stay on it, even if `order` lacks them. If it does,
+    all are in the order of their rows.
     """
     earlier = set(process.layers.get(target, ())).difference(order)
     if not earlier:

@@ -12,7 +12,8 @@ from patchkit.analysis.status.process_status import (
 
 _START_SECONDS = 120.0
 """Seconds after its start for which a process may still be starting, and import more."""
-_FOR_HERE = {"armed", "applied"}
+_USABLE = {"armed", "applied"}
+"""The statuses of a patch that may have an effect in a process, now or later."""
 
 
 class MisplacedPatch(NamedTuple):
@@ -34,7 +35,7 @@ class _Occurrence(NamedTuple):
     patch: PatchStatus
 
     @property
-    def is_for_here(self) -> bool:
+    def is_in_role(self) -> bool:
         """Whether the patch is for a role of the process."""
         return any(map(self.patch.is_for, self.process.roles))
 
@@ -84,16 +85,16 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
         occurrences: The processes of one engine that list the patch, whatever their roles.
         now: The time of the picture, in seconds since the epoch.
     """
-    inside = [occurrence for occurrence in occurrences if occurrence.is_for_here]
-    outside = [occurrence for occurrence in occurrences if not occurrence.is_for_here]
+    inside = [occurrence for occurrence in occurrences if occurrence.is_in_role]
+    outside = [occurrence for occurrence in occurrences if not occurrence.is_in_role]
     if not inside or not outside:
         return ""
     if not all(_is_conclusive(occurrence, now) for occurrence in inside):
         return ""
     if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
         return ""  # it has an effect, so its roles are not wrong
-    roles = ", ".join(inside[0].patch.roles)
-    # Its targets are imported only in processes of other roles.
+    roles = ", ".join(inside[0].patch.roles)  # those of its row, in every process
+    # First case: its targets are imported only in processes of other roles.
     if not any(occurrence.is_imported for occurrence in inside):
         importers = [occurrence for occurrence in outside if occurrence.is_imported]
         modules: dict[str, None] = {}
@@ -105,7 +106,8 @@ def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
             f"{name} is for {roles}, where {', '.join(modules)} was never imported; it was in "
             f"{_labels(importers)}: if the patch is for there, name that role in its row"
         )
-    # Its targets are imported in both, and called only in processes of other roles.
+    # Second case: its targets are imported in both, and called only in processes of other roles.
+    # One silent process is enough, as those that have not imported the targets show nothing.
     is_uncalled = any(occurrence.patch.is_silent for occurrence in inside)
     callers = [occurrence for occurrence in outside if occurrence.patch.unpatched]
     if not is_uncalled or not callers:
@@ -123,10 +125,11 @@ def _is_conclusive(occurrence: _Occurrence, now: float) -> bool:
     """Whether a process has run long enough to show whether it uses a patch that is for it."""
     process = occurrence.process
     status, _ = process.stand(occurrence.patch)
-    if status not in _FOR_HERE or process.is_starting:
-        return False  # one that has failed, or was skipped, is used nowhere
+    if status not in _USABLE or process.is_starting:
+        return False  # a patch that has failed or was skipped has no effect in any role
     if process.is_copy:
-        return True  # the process that it was forked from counts
+        return True  # its original, the process that it was forked from, is examined by itself
+    # A look that finds nothing new is recorded as `verified` only.
     last_look = max(process.looked or 0, process.verified or 0)
     if not last_look:
         return False  # it has not reported yet what it imported

@@ -132,13 +132,14 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
 def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
     """Return by file the present checksum of each loaded body whose file can be read.
 
-    One that differs from the checksum in a journal shows that the body was edited since.
+    A checksum other than that in a journal shows that the body was edited: see `compare_bodies`.
     """
     checksums: dict[str, str] = {}
     for data in journals.values():
         for match in _BODY.finditer(data):
             with suppress(OSError, ValueError):
-                file, _ = json.loads(match[1])  # the other is the checksum of then
+                # The other item is the checksum that the body had when it was loaded.
+                file, _ = json.loads(match[1])
                 if file not in checksums:
                     now = binascii.crc32(contents(Path(file)))
                     checksums[file] = f"{now:08x}"
@@ -171,7 +172,10 @@ def _running() -> _Processes:
 
 
 def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
-    """Return the pids of this host's processes that wrote journals."""
+    """Return the pids of this host's processes that wrote journals; other hosts' may be there too.
+
+    A file that is no journal gives the pid 0, which no process has.
+    """
     origins = map(writer, journals)
     return {pid for origin, pid in origins if origin == host}
 
@@ -210,10 +214,11 @@ def _stat(entry: Path) -> _Process | None:
     # `4711 (name) S 1 …`; the name may contain parentheses and spaces.
     pid_and_name, _, numbers = text.rpartition(")")
     _, _, name = pid_and_name.partition("(")
-    # The fields from the third on: first the state and the parent; the 22nd is the start.
+    # The third field and those after it: `fields[0]` is the state, `fields[1]` the parent, and
+    # `fields[19]`, the 22nd, the start.
     fields = numbers.split()
     if fields[0] in {"Z", "X"}:
-        return None  # a zombie: its parent has not asked for the exit code
+        return None  # it has ended, and its parent has not asked for the exit code yet
     return {
         "name": name,
         "ppid": int(fields[1]),
@@ -235,7 +240,7 @@ def _related(running: _Processes, writers: set[int], directory: str | None) -> s
     relatives = _children(running, raylets | family)
     if directory:
         relatives |= {pid for pid in running if _writes_to(pid, directory)}
-    # A generation at a time, until one brings nobody new.
+    # Children, then their children, until a generation has nobody new.
     while not relatives <= family:
         family |= relatives
         relatives = _children(running, family)
@@ -255,7 +260,7 @@ def _writes_to(pid: int, directory: str) -> bool:
     try:
         folder = (_PROC / str(pid) / "cwd").readlink()
     except OSError:
-        folder = Path("/")  # unknown; an absolute path does not need it
+        folder = Path("/")  # the real one is unknown, and only a relative path needs it
     own_path = os.path.normpath(folder / own)
     return own_path == os.path.abspath(directory)  # noqa: PTH100
 

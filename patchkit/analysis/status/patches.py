@@ -7,6 +7,7 @@ from patchkit.analysis.status.findings import NodeFacts
 from patchkit.analysis.status.process_status import ProcessStatus
 
 _STATUSES = ("failed", "applied", "skipped", "armed")
+"""The statuses of a patch; if it has several, the first of these counts, see `tally`."""
 
 
 def idle_patches(processes: Iterable[ProcessStatus]) -> set[str]:
@@ -46,7 +47,7 @@ def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
         for name, patch in process.patches.items():
             if name in idle or not process.is_due(patch):
                 continue
-            status, _ = process.stand(patch)  # the other is the reason
+            status, _ = process.stand(patch)  # left out: the reason
             former = statuses.get(name, status)
             statuses[name] = min(former, status, key=_STATUSES.index)
     counts = Counter(statuses.values())
@@ -57,7 +58,8 @@ def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
     """Mark the bodies on a node that were edited after a process had loaded them.
 
     Args:
-        processes: The processes; in those of this node, `edited` of each body is set.
+        processes: The processes. For those of this node, `edited` of each body is set, unless the
+            body's file cannot be read.
         node: What `node.look` returned for the node.
     """
     checksums = node.get("bodies", {})

@@ -113,7 +113,7 @@ def _all_processes(
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
-    unfulfilled = _set_parents(processes)  # of children that left no journal
+    unfulfilled = _set_parents(processes)  # the claims of children that left no journal
     _add_calls_of_copies(processes)
     processes += _without_journal(unfulfilled, running, now)
     processes += _unknown_processes(processes, running, table)
@@ -125,7 +125,7 @@ def _all_processes(
 def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
     """Read the processes of all journals, the oldest first."""
     journals: dict[str, bytes] = {}
-    for node in nodes:  # those that share a directory show the same files
+    for node in nodes:  # nodes that share a directory list the same journals
         journals.update(node.get("journals", {}))
     parsed = (parse_journal(name, data) for name, data in journals.items())
     return _distinct(filter(None, parsed))
@@ -147,7 +147,7 @@ def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
     facts = running[process.host].get(process.pid)
     if facts is None:
         return False
-    # A process with its pid that began at another time is another one.
+    # If it began at another time, another process has got the pid since.
     return process.began is None or process.began == facts["began"]
 
 
@@ -208,6 +208,7 @@ def _unknown_process(
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
         reason = "has vLLM loaded, PATCHKIT=0 in its environment"
     title = facts["title"]
+    # The title may be a process's own, or the name that its parent gave it.
     row = table.beginning("title", title) or table.beginning("name", title)
     roles = []
     if row and row.role:
@@ -247,7 +248,7 @@ def _sibling_key(process: ProcessStatus) -> tuple[bool, int, float, int]:
 
 def _notes(nodes: Iterable[NodeFacts], picture: Picture) -> list[str]:
     """Say which nodes list no processes, and which journals are incomplete."""
-    hosts: dict[str, None] = {}  # each once, also with several directories
+    hosts: dict[str, None] = {}  # each once, also if looked at for several directories
     for node in nodes:
         if node.get("processes") is None and not node.get("error"):
             hosts[node["host"]] = None
@@ -305,7 +306,7 @@ def _set_parents(processes: Sequence[ProcessStatus]) -> list[Claim]:
             if not candidates:
                 unfulfilled.append(claim)
                 continue
-            # A pid may be used again: the claim is for the process that began at that time.
+            # A pid may be used again: the claim is for the process that began nearest in time.
             process = min(candidates, key=lambda process: _distance(process, child))
             # A damaged journal may say so, but no process is its own child.
             if process is parent:
@@ -353,7 +354,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
     """Set the parent of a process: by claim, or else by who asked Ray for it, or by its ppid."""
     candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
-        process.name = claim.child.name  # `VllmWorker-0` has its rank, too
+        process.name = claim.child.name  # `VllmWorker-0` also tells its rank, 0
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)

@@ -79,10 +79,11 @@ class ProbedTarget:
         A target that torch.compile has traced counts as called.
         """
         decisive = {self.evidence}
-        if self.evidence == NEVER_IMPORTED:
+        if self.evidence == NEVER_IMPORTED:  # which speaks for no role
             return []
         if self.evidence == CALLED:
-            decisive.add(TRACED)  # what is traced runs, and its calls are not counted
+            # A traced target runs too, though its calls are not counted.
+            decisive.add(TRACED)
         roles: set[str] = set()
         for probed in self.processes:
             if probed.evidence in decisive:
@@ -119,7 +120,7 @@ def read_probe(directory: str, targets: Sequence[str], since: float) -> ProbeRes
     for name, data in journals.items():
         process = parse_journal(name, data)
         if process is not None and process.started >= since:
-            file = Path(directory, name).with_suffix(".counts")
+            file = Path(directory, name).with_suffix(".counts")  # beside the journal
             counts[process] = _read_counts(file, len(targets))
     processes = sorted(counts, key=lambda process: process.started)
     probed = [
@@ -157,7 +158,7 @@ def _seen(
         counts: How often each target was called; None if that cannot be read.
     """
     probe = process.probed.get(target, TargetProbe())
-    if not probe.is_imported:
+    if not probe.is_imported:  # so nothing can have called it
         return ProbedProcess(process, probe, calls=0, reason="")
     if probe.reason:
         return ProbedProcess(process, probe, calls=None, reason=probe.reason)

@@ -94,7 +94,7 @@ class PatchStatus:
         modules: By name, the modules that the patch changed.
         strangers: Values that others assigned to its targets.
         unreviewed: What it changes that is not as it was reviewed, for people.
-        is_finding: Whether that leaves the patch out, or cannot be read.
+        is_finding: Whether the patch is left out for that, or the lock cannot be read.
         effects: By target, whether it was called.
         answered: When the patch's `verify` was asked.
         answer: What `verify` said was wrong.
@@ -152,7 +152,7 @@ class PatchStatus:
 
     @property
     def out_of_reach(self) -> list[str]:
-        """Copies that could not be repointed, of all modules, and what keeps code taken back."""
+        """Copies that could not be repointed, of all modules, and what is in `kept`."""
         copies = list(self.kept)
         for module in self.modules.values():
             copies += module.out_of_reach
@@ -218,7 +218,7 @@ class PatchStatus:
 
     @property
     def is_unused(self) -> bool:
-        """Whether no code of the patch has run, and not because other patches hide it."""
+        """Whether no code of the patch has run, though not all its targets are hidden by others."""
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
 
 
@@ -276,9 +276,9 @@ class ProcessStatus:
         disagreements: By role, how it differs from its engine.
         verified: When it last verified what it had applied.
         imported: The modules of targets, whatever their patches' roles, that it has imported.
-        looked: When it last reported which of them are.
-        glanced: When it last reported what was called.
-        unmet: By patch, why its role alone is met.
+        looked: When it last reported such modules, or calls of targets without their patch.
+        glanced: When it last reported which targets of applied patches were called.
+        unmet: By patch that stays armed, why it does not apply here, such as for its version.
         unknown: What it runs, if it has vLLM loaded and no row describes it.
         left_without: By patch, why the patch has no process.
         children: The processes that it started.
@@ -327,7 +327,7 @@ class ProcessStatus:
     @property
     def original(self) -> "ProcessStatus | None":
         """The process, itself no copy, that this one is a copy of; None for no copy, or unknown."""
-        ancestors = {self}  # a damaged journal may make a circle of them
+        ancestors = {self}  # to end, as damaged journals may make a circle of parents
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:
             original = original.parent
@@ -339,9 +339,10 @@ class ProcessStatus:
 
     @property
     def digest(self) -> str | None:
-        """A hash of its patches: its digest, or a hash of its digests, one by role.
+        """A hash of its patches: its digest, or a hash of its digests if it has several roles.
 
-        Without an engine it has none, so what is applied is hashed; None if that is unknown.
+        A process outside of engines has no digest: the names of its applied patches are hashed
+        then. None if these are unknown.
         """
         if len(self.digests) == 1:
             return next(iter(self.digests.values()))
@@ -375,7 +376,7 @@ class ProcessStatus:
 
     @property
     def observed(self) -> float | None:
-        """When it last looked at what was called; a look that finds nothing new only verifies."""
+        """When it last looked at what was called; if it found nothing new, that is `verified`."""
         if not self.glanced:
             return None
         return max(self.glanced, self.verified or 0)

@@ -58,7 +58,8 @@ class RayNodes:
         for ray_node in self._ray.nodes():
             if ray_node["Alive"]:
                 pending[self._ask(ray_node["NodeID"], directory)] = ray_node
-        # All nodes work at once; `_answer` then asks which of them are done.
+        # All nodes work at once. What is returned here is ignored: `_answer` asks for each node
+        # whether it is done.
         self._ray.wait(list(pending), num_returns=len(pending), timeout=self._patience)
         return [
             self._answer(reference, ray_node) for reference, ray_node in pending.items()
@@ -72,7 +73,7 @@ class RayNodes:
                 address=address,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                # The tasks that look must not write journals of their own.
+                # The tasks that run `node.look` must not write journals of their own.
                 runtime_env={"env_vars": {"PATCHKIT": "0"}},
             )
         except Exception as error:
@@ -83,7 +84,7 @@ class RayNodes:
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         strategy = strategies.NodeAffinitySchedulingStrategy(
             node_id=node_id, soft=False
-        )
+        )  # not soft: on this node, or not at all
         # The node may have no patchkit, so the module's code is sent along.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
         task = self._ray.remote(node.look)
@@ -96,6 +97,7 @@ class RayNodes:
         name = ray_node.get("NodeName") or ray_node["NodeID"][:8]
         host = f"{name} ({ray_node['NodeManagerAddress']})"
         try:
+            # Without waiting: `look` has waited for all nodes already.
             return dict(self._ray.get(reference, timeout=0))
         except self._ray.exceptions.GetTimeoutError:
             self._ray.cancel(reference, force=True)
@@ -107,7 +109,7 @@ class RayNodes:
 
 def _check_listening(address: str) -> None:
     """Raise RayError if nothing listens at an address: Ray itself would try for minutes."""
-    if address == "auto":
+    if address == "auto":  # Ray finds the address itself
         return
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
     if not host or not port.isdecimal():

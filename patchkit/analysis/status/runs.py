@@ -55,16 +55,16 @@ def new_run(command: Sequence[str]) -> Path:
         The folder, to which no other user can write.
     """
     home = _home()
-    if not _is_own(home):  # another user has made it
+    if not _is_own(home):  # another user has made it: the run gets a folder elsewhere
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
-    # The new run is one of those that are kept.
+    # One less than are kept, as the new run is one of them.
     for old in _folders(home)[_RUNS_KEPT - 1 :]:
         if not _is_running(old):
             shutil.rmtree(old, ignore_errors=True)
     moment = datetime.now()
     folder = Path(tempfile.mkdtemp(prefix=f"{moment:{_TIME}-%f}-", dir=home))
     facts = {"command": list(command), "started": moment.timestamp()}
-    with suppress(OSError):  # the run works without this file
+    with suppress(OSError):  # without this file, `all_runs` shows less of the run
         (folder / _FACTS_FILE).write_text(json.dumps(facts), encoding="utf-8")
     return folder
 
@@ -130,7 +130,8 @@ def find_run(text: str) -> Run | None:
     runs = all_runs()
     found = [run for run in runs if str(run.number) == text]
     is_number = text.isdecimal() and len(text) < len("20260101")
-    if not found and not is_number:  # "2" is no beginning of "20260101-…"
+    # A number without such a run finds nothing: "2" does not mean the beginning of "20260101-…".
+    if not found and not is_number:
         found = [run for run in runs if run.folder.name.startswith(text)]
     if len(found) == 1:
         return found[0]
@@ -207,7 +208,10 @@ def _is_running(run: Path) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether there is a process with a pid; PermissionError means another user's."""
+    """Whether there is a process with a pid.
+
+    For another user's process, `os.kill` raises PermissionError, which shows that it exists.
+    """
     try:
         os.kill(pid, 0)  # signal 0 is never sent, only checked
     except OSError as error:

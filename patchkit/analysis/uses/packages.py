@@ -38,6 +38,7 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     if path.is_file() or name.endswith(_ARCHIVES):
         if not path.is_file():
             raise UpstreamError(f"found no file {name!r}, expected a wheel")
+        # The file is called `NAME-VERSION…`.
         return path.name.partition("-")[0], open_archive(path)
     if "=" in name:
         releases = find_releases(name, library)
@@ -45,7 +46,7 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
             raise UpstreamError(
                 f"found no release that {name!r} allows, expected one at least on the index"
             )
-        return releases[-1].project, releases[-1].source
+        return releases[-1].project, releases[-1].source  # the newest
     try:
         return name, open_installed(name)
     except UpstreamError as error:
@@ -57,7 +58,10 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
 
 
 def _open_folder(folder: Path) -> ReleaseSource:
-    """Open the folder of an import package, or the folder of a project, with all its packages."""
+    """Open the folder of an import package, or the folder of a project, with all its packages.
+
+    Its version is None: a folder does not tell that.
+    """
     if (folder / "__init__.py").is_file():
         return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
     root = _import_root(folder)
@@ -71,7 +75,7 @@ def _open_folder(folder: Path) -> ReleaseSource:
 
 def _import_root(project: Path) -> Path:
     """Return the folder that contains a project's packages: `src`, or the project's own folder."""
-    for name in ROOTS[1:]:  # the first is the project's own folder
+    for name in ROOTS[1:]:  # ROOTS[0] is "", the project's own folder: the last resort
         root = project / name
         if root.is_dir():
             return root
@@ -87,7 +91,8 @@ def content_hash(source: ReleaseSource) -> str:
     """Return a hash of the Python files of a package, as the key under which its uses are stored.
 
     Args:
-        source: Its files; one whose mark, a hash, the source has without reading it is not read.
+        source: The files of the package. Where it knows the mark of a file, its size and checksum,
+            the mark is hashed, and the file is not read.
     """
     digest = hashlib.sha256()
     for path in _python(source):

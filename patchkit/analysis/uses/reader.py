@@ -39,8 +39,8 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         roots: The names of the import packages.
 
     Returns:
-        The uses. One of `up.x` counts as guarded also if one of the files assigns `up.x` itself: it
-        is there, then, whatever the release has.
+        The uses. A use of `up.x` also counts as guarded if one of the files assigns `up.x`: then
+        `up.x` exists, whatever the release has.
     """
     uses: list[Use] = []
     assigned: set[str] = set()
@@ -67,7 +67,7 @@ def _assignments_that_provide(target: Target) -> Iterator[str]:
     """
     path = _path(target)
     yield f"{target.module}:"
-    yield f"{path}:"
+    yield f"{path}:"  # `from up.a import x` makes the target `up.a:x`, also if x is a module
     while path != target.module:
         yield path
         path = path.rpartition(".")[0]
@@ -89,6 +89,7 @@ class _Reader:
         self._names = names_of(tree)
         self._modules = imported_modules(nodes)
         self._texts = assigned_texts(nodes)
+        # Whether Python evaluates no annotations in this file.
         self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
         self._guarded = False  # whether what is read now is guarded
         self._in_function = False
@@ -198,8 +199,8 @@ class _Reader:
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
         """Read a `try`; body and handlers are guarded if it catches the error of an absence.
 
-        A handler is what runs in the other releases. What an `else` or `finally` does is not
-        caught.
+        Handlers are guarded too, as they run only in releases that lack the name. An `else` and a
+        `finally` are not: their errors are not caught.
         """
         with self._state(guarded=catches(node, at_import=not self._in_function)):
             self._block(node.body)
@@ -230,10 +231,12 @@ class _Reader:
             else:
                 self._use(base, target, "base")
                 bases.append(target)
+        # Decorators and keywords, such as `metaclass=…`, stand outside of the class: there,
+        # `super()` means the class around.
         for outside in (*node.decorator_list, *node.keywords):
             self._visit(outside)
         with self._state():
-            # `super().method` is a use of the base; with several, it may be another one's.
+            # With one base, `super().method` is its method; with several, it may be any base's.
             self._bases = []
             if len(node.bases) == 1:
                 self._bases = bases
@@ -284,7 +287,8 @@ class _Reader:
         if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
             # The key is a string, or a name to which the file assigns one.
             module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
-            if "." in module:  # a whole package is only a stand-in, for tests
+            # Tests replace a whole package, `up`, by a dummy, which does not count.
+            if "." in module:
                 self.assigned.add(f"{module}:")
         self._children(node)
 
@@ -349,6 +353,7 @@ class _Reader:
 
     def _target_of(self, node: ast.AST) -> Target | None:
         """Return what a name or `a.b.c` stands for; None if that is not upstream's."""
+        # `dotted` returns "" for any other expression, and no name is "".
         first, *attributes = dotted(node).split(".")
         target = self._names.get(first)
         if target is None:

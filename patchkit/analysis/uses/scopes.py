@@ -99,7 +99,8 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
     for node in ast.walk(tree.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, target, _ in imported(node, tree):
-                # Another statement may have bound it before, or made it None.
+                # An earlier statement may have bound the name to something else, or it is None
+                # already.
                 if targets.setdefault(name, target) != target:
                     targets[name] = None
         else:
@@ -136,7 +137,7 @@ def catches(node: ast.Try, *, at_import: bool = False) -> bool:
             count, because the import fails all the same.
     """
     for handler in node.handlers:
-        # It catches everything, or one of the errors that Python raises for what is missing.
+        # Without a type it catches everything, else one of the errors for what is missing.
         is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
             _identifiers(handler.type)
         )
@@ -155,8 +156,8 @@ class Guards:
     """
 
     def __init__(self, nodes: Sequence[ast.AST], roots: frozenset[str]) -> None:
-        imports = set()
-        self._imported: set[str] = set()
+        imports = set()  # the statements that import from one of the packages
+        self._imported: set[str] = set()  # the names that they bind
         for node in nodes:
             is_import = isinstance(node, (ast.Import, ast.ImportFrom))
             if is_import and not roots.isdisjoint(_top_packages(node)):
@@ -232,7 +233,7 @@ class Guards:
 
 
 def _is_parent(node: ast.Try, children: Collection[ast.AST]) -> bool:
-    """Whether a `try` contains one of some statements directly."""
+    """Whether a `try` contains one of some statements directly, not inside of another block."""
     return any(child in children for child in ast.iter_child_nodes(node))
 
 
@@ -245,7 +246,7 @@ def _raises(block: Sequence[ast.stmt]) -> bool:
 
 
 def _top_packages(node: ast.AST) -> set[str]:
-    """Return the top packages that an import names; `from . import a` gives ""."""
+    """Return the top packages that an import names; `from . import a` gives "", which is none."""
     names: list[str] = []
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]

@@ -11,7 +11,7 @@ def block_nodes(tree: ast.Module) -> list[ast.AST]:
     """Return a module and all its statements, with the parts of some that have blocks of their own.
 
     Such parts are handlers of `try` and cases of `match`. The nodes are in order of depth, the
-    outermost first. Unlike in `ast.walk`, expressions are left out, which would take longer.
+    outermost first. Unlike in `ast.walk`, expressions are left out, to save time.
 
     Args:
         tree: The module.
@@ -43,7 +43,7 @@ def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
             continue
         for alias in node.names:
             module = alias.name
-            while module:
+            while module:  # `a.b`, then `a`
                 modules.add(module)
                 module = module.rpartition(".")[0]
     return modules
@@ -52,7 +52,7 @@ def imported_modules(nodes: Iterable[ast.AST]) -> set[str]:
 def assigned_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Return the strings that are assigned to names, by name, as in `NAME = "vllm.a"`.
 
-    `sys.modules[NAME] = …` is understood with them.
+    With these, `_Reader` understands `sys.modules[NAME] = …`.
 
     Args:
         nodes: The statements of a file.

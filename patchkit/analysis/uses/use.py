@@ -53,7 +53,8 @@ class Use(NamedTuple):
         signature = None
         if self.ours is not None:
             signature = self.ours.as_data()
-        # Between the target and `ours`, all fields are plain values or tuples.
+        # The first field, `target`, and the last, `ours`, are replaced. JSON can have all others:
+        # they are plain values, and `call` is a tuple.
         return (str(self.target), *self[1:-1], signature)
 
     @classmethod
