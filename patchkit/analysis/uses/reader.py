@@ -272,11 +272,11 @@ class _Reader:
     _ImportFrom = _Import
 
     def _Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - ast's name
-        """Read `up.x` as a use, and `up.x = …` as an assignment."""
+        """Read `up.x` and `del up.x` as uses, and `up.x = …` as an assignment."""
         target = self._target_of(node)
         if target is None:
             self._children(node)
-        elif isinstance(node.ctx, ast.Load):
+        elif not isinstance(node.ctx, ast.Store):
             self._use(node, target, "attribute")
         else:
             self.assigned.add(_path(target))

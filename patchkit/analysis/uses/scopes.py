@@ -246,11 +246,11 @@ def _raises(block: Sequence[ast.stmt]) -> bool:
 
 
 def _top_packages(node: ast.AST) -> set[str]:
-    """Return the top packages that an import names; `from . import a` gives "", which is none."""
+    """Return the top packages that an import names; a relative import names none."""
     names: list[str] = []
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
+    elif isinstance(node, ast.ImportFrom) and not node.level:
         names = [node.module or ""]
     return {name.partition(".")[0] for name in names}
 

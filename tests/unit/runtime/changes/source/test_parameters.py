@@ -135,6 +135,21 @@ def test_a_default_may_use_names_of_the_closure(desk: Desk) -> None:
     assert desk.upstream.inner() == 15
 
 
+def test_a_private_name_in_a_function_in_a_function_is_no_class_s() -> None:
+    """Python changes it for the class around both, if there is one."""
+    desk = Desk(
+        "__x = 5\n_C__x = 6\n"
+        "def outer():\n    def inner(a=1):\n        return a\n    return inner\n"
+        "f = outer()\n"
+        "class C:\n    def m(self):\n        def inner(a=1):\n            return a\n"
+        "        return inner\n"
+        "g = C().m()\n"
+    )
+    desk.edit("f", "a=1", "a=__x")
+    desk.edit("g", "a=1", "a=__x")
+    assert (desk.upstream.f(), desk.upstream.g()) == (5, 6)
+
+
 def test_annotations_are_texts_where_the_module_postpones_them() -> None:
     """`from __future__ import annotations` holds for the edit too."""
     desk = Desk("from __future__ import annotations\ndef f(a: int): ...\n")
