@@ -87,7 +87,8 @@ def look(folder: Path) -> Bootstrap:
         folder: A site-packages folder.
     """
     contents = {name: _read(folder / name) for name in _NAMES}
-    # Each file is compared with what `install` would write for the location that is recorded.
+    # Each file is compared with what `install` would write for the location that the module has
+    # recorded; an absent module (None) has recorded none.
     location = _recorded(contents[f"{_MODULE}.py"] or b"")
     files = {}
     for name, text in _texts(location).items():
@@ -142,7 +143,8 @@ def remove(folder: Path) -> bool:
     files = [file for file, state in present.files.items() if state != ABSENT]
     bytecode = folder / "__pycache__"
     try:
-        # The `.pth` first, as nothing runs the others without it.
+        # The `.pth` first, as nothing runs the others without it. `.pyc*` also finds the drafts
+        # (`….pyc.123`) that a Python left behind when it was killed as it wrote bytecode.
         for file in (*reversed(files), *bytecode.glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
@@ -234,7 +236,10 @@ def _recorded(module: bytes) -> str | None:
 
 
 def _read(file: Path) -> bytes | None:
-    """Read a file; None if it does not exist, b"" if it cannot be read or is a broken link."""
+    """Read a file; None if it does not exist.
+
+    If it cannot be read or is a broken link, b"": without `MARK`, which makes its state FOREIGN.
+    """
     try:
         return file.read_bytes()
     except FileNotFoundError:
