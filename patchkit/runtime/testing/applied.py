@@ -73,12 +73,13 @@ class Applied:
     def __init__(self, names: tuple[str, ...], packs: tuple[str, ...]) -> None:
         self._names = names
         self._packs = packs
-        # Of each block that is entered now: the session, and the patches that it applies for it.
+        # For each block that is entered and not left: the session, and the patches it has applied
+        # for that block. A list, as the same `Applied` may be used again inside of its own block.
         self._blocks: list[tuple[Session, tuple[str, ...]]] = []
 
     def __enter__(self) -> Applied:
         """Borrow the session of this process, and apply the patches."""
-        # Imported late, as `import patchkit` imports this module's name only.
+        # Imported here, so that `import patchkit` does not load the session.
         from patchkit.runtime.reach.arming import give_back, lend  # noqa: PLC0415
 
         session = lend(self._names, self._packs)
@@ -133,7 +134,7 @@ class Applied:
 
     def _in_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the same kind that runs a function in a block."""
-        # Each call makes an `Applied` of its own, as calls may overlap.
+        # Each call makes an `Applied` of its own: calls may overlap, and end in any order.
         block = functools.partial(Applied, self._names, self._packs)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
@@ -182,8 +183,8 @@ def _async_generator(
                     try:
                         sent = yield value
                     except GeneratorExit:
-                        raise  # it is being closed: `aclosing` closes the function's, too
-                    except BaseException as error:  # noqa: BLE001 - the function's to see
+                        raise  # this one is being closed: `aclosing` closes the function's, too
+                    except BaseException as error:  # noqa: BLE001 - it is for the function to see
                         step = values.athrow(error)
                     else:
                         step = values.asend(sent)
@@ -200,7 +201,7 @@ def _refuse_unfinished(value: Any, function: object) -> Any:
     if isawaitable(value) or isgenerator(value) or isasyncgen(value):
         close = getattr(value, "close", None)
         if close is not None:
-            close()  # or Python would warn that it was never awaited
+            close()  # or Python would warn that a coroutine was never awaited
         raise ApplyError(
             f"{function!r} returned {type(value).__name__} {value!r}, which would run unpatched, "
             "expected it to be done; decorate the function that has the `async` or the `yield`"
