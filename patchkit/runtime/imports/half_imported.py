@@ -62,6 +62,7 @@ def importer_awaited(thread: int) -> int | None:
         thread: The identifier of the thread that may be waiting.
     """
     bootstrap: Any = _bootstrap
+    # Since Python 3.12, `_blocking_on` is None before importlib is set up.
     awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - there is no public way
     locks = [awaited]
     if isinstance(awaited, list):  # since Python 3.12
@@ -104,6 +105,7 @@ def culprit(error: Exception) -> str | None:
     Returns:
         The dotted name of the module; None if no module that is being imported explains the error.
     """
+    # An ImportError has the name of the module, an AttributeError that of the attribute.
     name = getattr(error, "name", None) or ""
     names = [name]
     if isinstance(error, AttributeError):
