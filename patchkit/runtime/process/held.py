@@ -186,13 +186,15 @@ class Blocks(Record, eq=False):
             for group in self._due(states):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
-            # What still waits may wait for another thread that imports the body: so does this.
+            # A patch that still waits may wait until another thread has imported its body. To
+            # import the body here, too, is to wait for that thread.
             for group in self._waiting(states):
                 with contextlib.suppress(ImportError, AttributeError):
                     importlib.import_module(group.patch.body)
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:
-            _refuse(states, unwanted)  # its message says more
+            # If a patch has failed, this raises an error with the patch's name and reason instead.
+            _refuse(states, unwanted)
             raise
         _refuse(states, unwanted)
         for group in self._waiting(states):

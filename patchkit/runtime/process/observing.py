@@ -143,7 +143,7 @@ class Monitored(Counted):
 
     def _stop(self, code: CodeType) -> None:
         if self._ran.pop(id(code), None) is not None and self._has_tool():
-            self._monitoring.set_local_events(self._tool, code, 0)
+            self._monitoring.set_local_events(self._tool, code, 0)  # no events
 
     def _has_tool(self) -> bool:
         """Whether the tool id is still ours; if it was freed, all that was observed is dropped."""

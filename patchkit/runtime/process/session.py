@@ -64,7 +64,7 @@ class Session:
         self.processes = registry.processes
         self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}
-        """patchkit's own, called after the import of a module; complete before arming."""
+        """patchkit's own, by the module after whose import they run; none is added once armed."""
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
         self.settings = settings = selection.settings
@@ -356,7 +356,7 @@ class Session:
         return [state.row for state in states if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
-        """Hash the patches of packs other than patchkit's own that are for a role here.
+        """Hash the patches for a role here, for the key of a cache; patchkit's own are left out.
 
         Args:
             role: The role.

@@ -71,6 +71,7 @@ class Undoing(Record, eq=False):
             if group.made.calls:
                 errors += unwind(group.made.calls)
         for group in reversed(self.schedule.by_body.get(module, [])):
+            # If a thread has its turn at the group, that thread imports the body to apply it.
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
         if errors:
@@ -156,7 +157,8 @@ class Undoing(Record, eq=False):
                 else:
                     kept[group.patch.name] += _undo_and_report(group)
         if aside:
-            # These may find their targets through a copy.
+            # The groups in `aside` may find their targets through a copy. False: copies that cannot
+            # be repointed are not looked for yet.
             self.restore_copies(False)
         again, failures = dependents.make_again(aside)
         if again:
