@@ -209,6 +209,7 @@ def location_found_alone() -> str | None:
 
 def _texts(location: str | None) -> dict[str, str]:
     """Return the text of each file; ASCII, so that a `.pth` is valid in any locale."""
+    # (`get_data` returns None only for loaders that cannot read files.)
     template = (
         pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b""
     ).decode()

@@ -88,6 +88,8 @@ def forget_imports(threads: Collection[int | None]) -> None:
     locks = bootstrap._module_locks  # noqa: SLF001
     for name, reference in list(locks.items()):  # weak references to the locks
         owner = getattr(reference(), "owner", None)
+        # `threads` may also hold None, for a thread that never began, and this thread, if it is to
+        # end and forks before that. Neither means a lock that nobody would release.
         if owner is None or owner == get_ident() or owner not in threads:
             continue
         locks.pop(name, None)

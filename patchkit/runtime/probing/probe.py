@@ -318,7 +318,7 @@ class Probe:
             probed.is_traced = False
             if probed.is_imported:
                 self._tell_imported(probed)
-        self._listen_to_compilers()
+        self._listen_to_compilers()  # `Effects` has made new `compilers` for the child
 
 
 def _parse(text: str) -> Target:

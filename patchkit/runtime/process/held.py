@@ -95,7 +95,7 @@ class Blocks(Record, eq=False):
                 self._refuse_unfit(state)  # before anything is changed
             for state in states:
                 state.holders += 1
-                if state.holders == 1:
+                if state.holders == 1:  # no other block has reopened it
                     self.states.reopen(state)
             unwanted = {FAILED}
             # Without names, a patch that its `when` skips is left out. A named one has to apply.
@@ -143,9 +143,7 @@ class Blocks(Record, eq=False):
         with turns.within(*states, patience=_PATIENCE):
             for state in states:
                 state.holders -= 1
-            free = [
-                state for state in dict.fromkeys(reversed(states)) if not state.holders
-            ]
+            free = [state for state in reversed(states) if not state.holders]
             groups: list[ChangeGroup] = []
             for state in free:
                 groups += state.groups

@@ -117,9 +117,9 @@ class Journal:
                     self._make_file(directory)
             self._write(directory, line)
         except FileNotFoundError as error:
-            if self._file is None:
+            if self._file is None:  # the folder could not be made
                 self._warn_once(directory, error)
-            else:
+            else:  # the file was deleted
                 self._rewrite(directory)
             return False
         except OSError as error:

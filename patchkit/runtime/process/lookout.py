@@ -121,7 +121,7 @@ class Lookout:
                 self.note_import(module)
 
     def note_applied(self) -> None:
-        """Observe what was applied, start the thread; the first time, write what is unmet, too."""
+        """Observe what was applied, start the thread; write what is unmet, if not done before."""
         if self._states.journal.directory is not None:
             self.effects.observe()
         self.begin()

@@ -154,7 +154,7 @@ class Maker(Record, eq=False):
         return any(each.made.undos for each in patch.groups)
 
     def _load(self, group: ChangeGroup) -> ModuleType | None:
-        """Load the body; None if it needs a module that is being imported, and now waits for it."""
+        """Load the body; None if a group of AFTER now waits for an import that the body needs."""
         group.loads = True
         self.turns.wake()  # threads that wait for this one may give up while it loads
         try:

@@ -71,7 +71,7 @@ class Undoing(Record, eq=False):
             if group.made.calls:
                 errors += unwind(group.made.calls)
         for group in reversed(self.schedule.by_body.get(module, [])):
-            # If a thread has its turn at the group, that thread imports the body to apply it.
+            # A group at which a thread has its turn is left to that thread.
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
         if errors:
