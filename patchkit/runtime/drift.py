@@ -56,7 +56,7 @@ class Drift:
 
         Args:
             row: The row; its changes are compared the first time only.
-            changes: Those of its changes that are for here.
+            changes: Those of its changes that are for the versions here.
 
         Returns:
             A message for people; "" if none differs.
@@ -233,9 +233,8 @@ class RowDrift:
                 "absent"
             )  # no words: the patch fails, with a message of its own
         if facts.fingerprint is None:
-            if (
-                not spans
-            ):  # the lock holds nothing for it, so that nobody misses the comparison
+            # Nothing was reviewed either: there is no difference to tell anybody of.
+            if not spans:
                 return Verdict("unknown")
             reason = facts.reason or "it has no source"
             return Verdict("unknown", f"{target} {_UNKNOWN}: {reason}")

@@ -49,7 +49,7 @@ except Exception as e:
   sys.modules['{_MODULE}'] = None
   sys.stderr.write(f'patchkit: this process is not patched: {{type(e).__name__}}: {{e}}\\n')
 """
-# Without PATCHKIT=1 it only reads a variable; and it raises nothing, even if the module is missing.
+# Without PATCHKIT=1 this line only reads a variable. It raises nothing, even without the module.
 _IMPORT_LINE = (
     f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
 )
@@ -214,7 +214,7 @@ def _texts(location: str | None) -> dict[str, str]:
         pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b""
     ).decode()
     record = f'LOCATION: "str | None" = {location!a}'
-    # A function returns it, as `re` would read the backslashes of a plain replacement.
+    # A function returns `record`, as `re` would interpret the backslashes of a plain replacement.
     module = _RECORD.sub(lambda _: record, template, count=1)
     head = f"# {MARK}\n"
     return {

@@ -380,7 +380,7 @@ def _hook(util: Any) -> None:
                 finder.instrument_spec(name, spec)
         return spec
 
-    # pickle then finds it by name; otherwise cloudpickle would send it, and patchkit, by value.
+    # So pickle finds this function by its name; else cloudpickle would send its code, by value.
     spec_from_file_location.__module__ = _UTIL
     util.spec_from_file_location = spec_from_file_location
 

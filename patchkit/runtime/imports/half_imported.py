@@ -166,7 +166,7 @@ def _become_plain(spec: Any) -> None:
 
 def _is_awaited(kind: type) -> bool:
     """Whether a spec's class is one that `_awaited_kind` made."""
-    # In the class itself: it has the very function as its `__setattr__`.
+    # By `vars`, as a class that derives from such a class inherits `_set`.
     return vars(kind).get("__setattr__") is _set
 
 
@@ -226,7 +226,7 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     if is_bound or sys.modules.get(name) is not module:
         yield
         return
-    # The attribute as it was; nothing if there was none.
+    # The attribute as it was before; empty if there was none.
     former = {child: outer[child]} if child in outer else {}
     outer[child] = module
     try:

@@ -307,7 +307,7 @@ def _twin(loader: Any) -> Any:
                 "__qualname__": loader.__qualname__,
             }
             return type(loader)(loader.__name__, (loader,), attributes)
-        # With `__getattr__` it may be a proxy, whose copy sets attributes on the original.
+        # A loader with `__getattr__` may be a proxy, whose copy sets attributes on the original.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
             # A `__copy__` may return anything, such as an object that shares its attributes.

@@ -267,7 +267,7 @@ class EligibilityTable:
     # -- the decision, once for each patch --------------------------------------------------------
 
     def decide(self, patch: PatchState) -> bool:
-        """Decide whether a patch is for here; if environment or versions do not fit, skip it.
+        """Decide whether a patch applies here; if environment or versions do not fit, skip it.
 
         Args:
             patch: the patch; if it is decided already, nothing is checked.

@@ -114,7 +114,7 @@ class Undoing(Record, eq=False):
         errors, left = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
         for holder in left:
-            # A copy of a site that none of them has changed may be due to any of them.
+            # A copy of a site that none of these patches has changed may be due to any of them.
             for name in names.get(holder.site, kept):
                 kept[name].append(holder.words)
         return {name: holders for name, holders in kept.items() if holders}
@@ -239,7 +239,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether the process has a role of a patch, and all its changes for here are applied."""
+        """Whether a patch is for a role of this process, and its changes here are made."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):
@@ -249,7 +249,7 @@ class Inspection(Record, eq=False):
     def _verify(self, patch: PatchState) -> None:
         """Call the `verify` of a patch and write its answer; if it is not True, fail the patch."""
         states = self.undoing.states
-        # First, as `verify` may enter a role, which would call it again.
+        # Set first: `verify` may enter a role, and that would call `verify` again.
         patch.verified = True
         try:
             refuse_unverified(patch.row.patch, sys.modules[patch.body])

@@ -286,7 +286,7 @@ def _watch_beginnings(session: Session) -> None:
         exit_code = _begin(session, process)
         if exit_code:
             return exit_code
-        # The child's own code, unless a required patch has failed meanwhile.
+        # The child's own exit code, unless a required patch has failed meanwhile.
         return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:

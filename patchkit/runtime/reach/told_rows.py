@@ -57,7 +57,7 @@ def _facts(row: Row) -> list[Any]:
         for change in row.patch.changes
     ]
     fields = {name: getattr(row.patch, name) for name in _DECIDING}
-    # A stand-in fails as its body cannot be imported. So it has one, even if the row has none.
+    # A stand-in fails because its body cannot be imported. So it gets one even for a row without.
     return [row.pack, row.roles, changes, {**fields, "body": row.patch.body or "patch"}]
 
 

@@ -41,7 +41,7 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     a call may be used several times, also inside of its own block.
 
     Args:
-        *names: The patches; without names all that are for here apply.
+        *names: The patches; without names, all that fit the environment and the versions here.
         packs: The names of modules of packs that are neither installed nor in `PATCHKIT_PATCHES`.
 
     Returns:
@@ -50,7 +50,7 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     Raises:
         UnknownPatchError: A name is no text; as the block is entered, if no row has the name.
         DeclarationError: As the block is entered, if a patch of `packs` has the name of another.
-        ApplyError: As the block is entered, if a patch is not for here, or fails.
+        ApplyError: As the block is entered, if a patch does not apply here, or fails.
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:
@@ -66,7 +66,7 @@ class Applied:
     """The context manager and decorator that `applied` returns.
 
     Args:
-        names: The patches; none for all that are for here.
+        names: The patches; none for all that apply here.
         packs: The modules of packs that are read beside those of the process.
     """
 
@@ -84,7 +84,7 @@ class Applied:
 
         session = lend(self._names, self._packs)
         try:
-            # Without names, `hold` applies all that are for here; it returns what it has applied.
+            # Without names, `hold` chooses all patches that apply here; it returns what it holds.
             names = session.blocks.hold(self._names)
             self._blocks.append((session, names))
         except BaseException as error:
