@@ -239,7 +239,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether a patch is for a role of this process, and its changes here are made."""
+        """Whether the process has a role of a patch, whose changes for these versions are made."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):
