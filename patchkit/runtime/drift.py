@@ -36,7 +36,7 @@ class Drift:
     """Says which targets of rows differ from the reviewed source; each row is compared once.
 
     Args:
-        lock: The lock file to use in place of those that packs bring; None for those.
+        lock: The lock file to use in place of those that packs bring; None to use the packs' own.
     """
 
     def __init__(self, lock: str | None = None) -> None:
@@ -47,7 +47,7 @@ class Drift:
 
     @functools.cached_property
     def _locks(self) -> Locks:
-        from patchkit.core.lock.files import Locks  # noqa: PLC0415 - arming asks for none
+        from patchkit.core.lock.files import Locks  # noqa: PLC0415 - only a comparison needs it
 
         return Locks(self._lock)
 
@@ -56,7 +56,7 @@ class Drift:
 
         Args:
             row: The row; its changes are compared the first time only.
-            changes: Those of its changes that are for here.
+            changes: Those of its changes that are for the versions here.
 
         Returns:
             A message for people; "" if none differs.
@@ -108,7 +108,7 @@ class Drift:
         except LockError as error:
             return f"{UNREADABLE}: {error}"
         finally:
-            self._installed.forget_parsed()  # a process may live for weeks
+            self._installed.forget_parsed()  # frees memory, as a process may live for weeks
         return "; ".join(verdict.words for verdict in verdicts if verdict.words)
 
 
@@ -153,7 +153,7 @@ class RowDrift:
         Returns:
             The result, `unknown` if the target cannot be read.
         """
-        # The very text was reviewed: then nothing has to be parsed, which takes most of the time.
+        # If the very text was reviewed, nothing has to be parsed, which takes most of the time.
         if self._spans_by_wording(target):
             return Verdict("reviewed")
         try:
@@ -177,7 +177,9 @@ class RowDrift:
             if spans is None:  # nothing is known of this target: it does not count
                 continue
             of_project = [span for span in spans if span.project == project]
-            if len(of_project) != 1:  # in several runs of releases, or in none
+            # The source here is that of several ranges of releases, or of none: which one is meant
+            # is unclear.
+            if len(of_project) != 1:
                 return None
             reviewed += of_project
         if not reviewed:
@@ -208,7 +210,10 @@ class RowDrift:
         return [span for span in reviewed if span.fingerprint == facts.fingerprint]
 
     def _spans_by_wording(self, target: Target) -> list[Span]:
-        """Return the reviewed spans with the wording of the target here; nothing is parsed."""
+        """Return the reviewed spans with the wording of the target here; nothing is parsed.
+
+        [] also if it has no known wording: only its fingerprint, from a parser, can tell then.
+        """
         reviewed = self._lock.spans(self._patch, str(target))
         spans = [span for span in reviewed if span.wordings]
         if not spans:
@@ -228,6 +233,7 @@ class RowDrift:
                 "absent"
             )  # no words: the patch fails, with a message of its own
         if facts.fingerprint is None:
+            # Nothing was reviewed either: there is no difference to tell anybody of.
             if not spans:
                 return Verdict("unknown")
             reason = facts.reason or "it has no source"

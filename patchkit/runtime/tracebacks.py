@@ -36,13 +36,14 @@ def trace_of(error: BaseException) -> dict[str, list[str]]:
         error: The error.
 
     Returns:
-        The lines as `trace`, for the journal; {} if no frame is left.
+        The lines as `trace`, for the journal; {} if no frame is left, as the traceback would then
+        say no more than the error's message, which the journal has anyway.
     """
     from traceback import format_exception  # noqa: PLC0415 - only a failure needs it
 
     leave_out_own_frames(error)
     has_frames = any(each.__traceback__ for each in _with_causes(error))
-    # Without a frame, Python still writes the line of a syntax error.
+    # Without a frame, the traceback of a syntax error still shows the line that is wrong.
     if not (has_frames or isinstance(error, SyntaxError)):
         return {}
     text = "".join(format_exception(error))
@@ -60,7 +61,7 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
         visited.add(id(current))
         yield current
         pending += [current.__cause__, current.__context__]
-        # An ExceptionGroup has its members there; another class may have anything.
+        # An ExceptionGroup has its members in `exceptions`; on another class, that may be anything.
         members = getattr(current, "exceptions", None)
         if isinstance(members, tuple):
             pending += [
@@ -99,5 +100,6 @@ def _is_own(file: str) -> bool:
     if file.startswith(_IMPORTLIB):
         return True
     folder, _, path = file.partition(_FOLDER + os.sep)
-    # Below patchkit's folder nothing precedes it, and `path` is such as `runtime/drift.py`.
+    # For a file below patchkit's folder, `folder` is empty, and `path` is such as
+    # `runtime/drift.py`. For a file elsewhere, `path` is empty.
     return not folder and path.partition(os.sep)[0] not in ("", *_PACKS)

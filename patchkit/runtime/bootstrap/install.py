@@ -49,7 +49,7 @@ except Exception as e:
   sys.modules['{_MODULE}'] = None
   sys.stderr.write(f'patchkit: this process is not patched: {{type(e).__name__}}: {{e}}\\n')
 """
-# Without PATCHKIT=1 it only reads a variable; and it raises nothing, even if the module is missing.
+# Without PATCHKIT=1 this line only reads a variable. It raises nothing, even without the module.
 _IMPORT_LINE = (
     f'import os; os.environ.get("PATCHKIT", "").strip() == "1" and exec({_GUARDED!r})'
 )
@@ -87,7 +87,8 @@ def look(folder: Path) -> Bootstrap:
         folder: A site-packages folder.
     """
     contents = {name: _read(folder / name) for name in _NAMES}
-    # Each file is compared with what `install` would write for the location that is recorded.
+    # Each file is compared with what `install` would write for the location that the module has
+    # recorded; an absent module (None) has recorded none.
     location = _recorded(contents[f"{_MODULE}.py"] or b"")
     files = {}
     for name, text in _texts(location).items():
@@ -142,7 +143,8 @@ def remove(folder: Path) -> bool:
     files = [file for file, state in present.files.items() if state != ABSENT]
     bytecode = folder / "__pycache__"
     try:
-        # The `.pth` first, as nothing runs the others without it.
+        # The `.pth` first, as nothing runs the others without it. `.pyc*` also finds the drafts
+        # (`….pyc.123`) that a Python left behind when it was killed as it wrote bytecode.
         for file in (*reversed(files), *bytecode.glob(f"{_MODULE}.*.pyc*")):
             file.unlink(missing_ok=True)
     except OSError as error:
@@ -207,11 +209,12 @@ def location_found_alone() -> str | None:
 
 def _texts(location: str | None) -> dict[str, str]:
     """Return the text of each file; ASCII, so that a `.pth` is valid in any locale."""
+    # (`get_data` returns None only for loaders that cannot read files.)
     template = (
         pkgutil.get_data("patchkit.runtime.bootstrap", "module.py") or b""
     ).decode()
     record = f'LOCATION: "str | None" = {location!a}'
-    # A function returns it, as `re` would read the backslashes of a plain replacement.
+    # A function returns `record`, as `re` would interpret the backslashes of a plain replacement.
     module = _RECORD.sub(lambda _: record, template, count=1)
     head = f"# {MARK}\n"
     return {
@@ -234,7 +237,10 @@ def _recorded(module: bytes) -> str | None:
 
 
 def _read(file: Path) -> bytes | None:
-    """Read a file; None if it does not exist, b"" if it cannot be read or is a broken link."""
+    """Read a file; None if it does not exist.
+
+    If it cannot be read or is a broken link, b"": without `MARK`, which makes its state FOREIGN.
+    """
     try:
         return file.read_bytes()
     except FileNotFoundError:

@@ -34,7 +34,8 @@ def _path_is_complete() -> bool:
     """Whether `site` has put all its folders on `sys.path`.
 
     `.pth` files run one after the other meanwhile, and a later one may add the folder of patchkit
-    or of a pack. Right after the last, `site` adds `quit` to the builtins.
+    or of a pack. Right after the last, `site` adds `quit` to the builtins. With `python -S` there
+    is no `site`, and nothing to wait for.
     """
     return hasattr(builtins, "quit") or bool(sys.flags.no_site)
 
@@ -42,7 +43,7 @@ def _path_is_complete() -> bool:
 class _Waiting:
     """A finder that arms the process on the first import after `site` has completed `sys.path`.
 
-    There is one in any case: `site` then imports `sitecustomize`.
+    Such an import always comes: `site` itself then tries to import `sitecustomize`.
     """
 
     def find_spec(
@@ -56,7 +57,7 @@ class _Waiting:
         Returns:
             The module's spec; None before `sys.path` is complete, or if no finder finds the module.
         """
-        # If it is not in the list any more, another thread has armed the process just now.
+        # If this finder is not in the list any more, another thread has just armed the process.
         if not _path_is_complete() or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)

@@ -96,6 +96,7 @@ class Finder:
     def uninstall(self) -> None:
         """Stop watching: loaders that report do so no more, and hooks are removed."""
         self._notifier.active = False
+        # It may be in the list several times, see `_come_first`.
         while any(finder is self for finder in sys.meta_path):
             sys.meta_path.remove(self)
         self._overtaken.clear()
@@ -153,7 +154,8 @@ class Finder:
                 start = index + 1
                 break
         for finder in finders[start:]:
-            find = getattr(finder, "find_spec", None)  # a finder of Python 3.3 has none
+            # None in a finder for Python 3.3. This finder comes again if it was moved to the front.
+            find = getattr(finder, "find_spec", None)
             if not find or finder is self:
                 continue
             spec = find(name, path, target)
@@ -332,7 +334,8 @@ def let_pass(names: Iterable[str]) -> None:
 def others() -> list[Any]:
     """Return the sessions of other copies of patchkit, such as a vendored one, in this process.
 
-    The finders of another copy are of another class, so they are known by what they have.
+    The finders of another copy are of another class, so they are known by their `watcher`, and a
+    session among the watchers by its method `patches_on`.
     """
     finders = [
         finder for finder in list(sys.meta_path) if not isinstance(finder, Finder)
@@ -377,7 +380,7 @@ def _hook(util: Any) -> None:
                 finder.instrument_spec(name, spec)
         return spec
 
-    # pickle then finds it by name; otherwise cloudpickle would send it, and patchkit, by value.
+    # So pickle finds this function by its name; else cloudpickle would send its code, by value.
     spec_from_file_location.__module__ = _UTIL
     util.spec_from_file_location = spec_from_file_location
 
@@ -388,6 +391,6 @@ def _is_ours(function: Any) -> bool:
 
 
 def _installed() -> list[Finder]:
-    """Return the finders of this copy of patchkit, the foremost first."""
+    """Return the finders of this copy of patchkit, the foremost first, each once."""
     finders = [finder for finder in list(sys.meta_path) if isinstance(finder, Finder)]
     return list(dict.fromkeys(finders))

@@ -62,6 +62,7 @@ def importer_awaited(thread: int) -> int | None:
         thread: The identifier of the thread that may be waiting.
     """
     bootstrap: Any = _bootstrap
+    # Since Python 3.12, `_blocking_on` is None before importlib is set up.
     awaited = (bootstrap._blocking_on or {}).get(thread)  # noqa: SLF001 - there is no public way
     locks = [awaited]
     if isinstance(awaited, list):  # since Python 3.12
@@ -87,6 +88,8 @@ def forget_imports(threads: Collection[int | None]) -> None:
     locks = bootstrap._module_locks  # noqa: SLF001
     for name, reference in list(locks.items()):  # weak references to the locks
         owner = getattr(reference(), "owner", None)
+        # `threads` may also hold None, for a thread that never began, and this thread, if it is to
+        # end and forks before that. Neither means a lock that nobody would release.
         if owner is None or owner == get_ident() or owner not in threads:
             continue
         locks.pop(name, None)
@@ -104,6 +107,7 @@ def culprit(error: Exception) -> str | None:
     Returns:
         The dotted name of the module; None if no module that is being imported explains the error.
     """
+    # An ImportError has the name of the module, an AttributeError that of the attribute.
     name = getattr(error, "name", None) or ""
     names = [name]
     if isinstance(error, AttributeError):
@@ -162,7 +166,7 @@ def _become_plain(spec: Any) -> None:
 
 def _is_awaited(kind: type) -> bool:
     """Whether a spec's class is one that `_awaited_kind` made."""
-    # In the class itself: it has the very function as its `__setattr__`.
+    # By `vars`, as a class that derives from such a class inherits `_set`.
     return vars(kind).get("__setattr__") is _set
 
 
@@ -222,7 +226,7 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
     if is_bound or sys.modules.get(name) is not module:
         yield
         return
-    # The attribute as it was; nothing if there was none.
+    # The attribute as it was before; empty if there was none.
     former = {child: outer[child]} if child in outer else {}
     outer[child] = module
     try:

@@ -248,7 +248,7 @@ class _Code(_StandIn):
         # Not watched any more: the module's own code is all that is needed.
         if code is None or not notifier.active or name not in notifier.names:
             return code
-        if not _is_for_main(depth=1):
+        if not _is_for_main(depth=1):  # depth 1: the caller of this method
             return code
         try:
             return running_code(self.loader, name, code.co_filename)
@@ -262,10 +262,12 @@ def _is_for_main(depth: int) -> bool:
 
     The outermost of the frames of `runpy` has the name under which the module is to run.
     """
-    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001 - beside this one
+    # One more than `depth`, as this function has a frame itself.
+    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
     run_name = None
     while frame is not None and frame.f_globals.get("__name__") == "runpy":
-        # `runpy.run_module(…, run_name="other")` runs it under another name.
+        # `runpy.run_module(…, run_name="other")` runs the module under another name; what
+        # `python -m` calls has no such variable.
         run_name = frame.f_locals.get("run_name", "__main__")
         frame = frame.f_back
     return run_name in _NAMES_OF_MAIN
@@ -305,7 +307,7 @@ def _twin(loader: Any) -> Any:
                 "__qualname__": loader.__qualname__,
             }
             return type(loader)(loader.__name__, (loader,), attributes)
-        # With `__getattr__` it may be a proxy, whose copy sets attributes on the original.
+        # A loader with `__getattr__` may be a proxy, whose copy sets attributes on the original.
         if not hasattr(type(loader), "__getattr__"):
             twin = copy.copy(loader)
             # A `__copy__` may return anything, such as an object that shares its attributes.
@@ -325,6 +327,7 @@ class _Proxy:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
+        """The loader's class, so that `isinstance` takes the proxy for such a loader."""
         return self._loader.__class__
 
     def create_module(self, spec: Any) -> Any:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Serve = Callable[[str, ModuleType], bool]
 
 _CALL = "__import__({module!r}, None, None, ['*']).run({name!r}, globals())"
+"""Calls `run` of this module, and leaves no name behind. Without `['*']`, `__import__` would return
+the package `patchkit`."""
 
 
 class ProvidedLoader:
@@ -134,11 +136,11 @@ def run(name: str, main_globals: dict[str, Any]) -> None:
     importlib.import_module(name)
     module = sys.modules[name]  # it may have replaced itself
     run_name = main_globals["__name__"]
-    # If these are the globals of a module in `sys.modules`, as `__main__`, this one replaces it.
-    # (`sys` stands for none there: these are never its globals.)
+    # `runpy` may execute the code in a module of `sys.modules`, such as `__main__`: this module
+    # replaces that. (If there is none of the name, `sys` is compared, and is another one.)
     if vars(sys.modules.get(run_name, sys)) is main_globals:
         sys.modules[run_name] = module
-    # The caller of `runpy.run_module` gets them as its result.
+    # `runpy.run_module` returns `main_globals` to its caller.
     for key, value in vars(module).items():
         main_globals.setdefault(key, value)
     if run_name == "__main__":
@@ -195,7 +197,7 @@ def _main_tree(source: str) -> ast.Module:
         raise TargetError('its `if __name__ == "__main__":` has an `else`')
     for guard in guards:
         guard.test = ast.copy_location(ast.Constant(value=True), guard.test)
-    # These decide how the blocks are compiled.
+    # `__future__` imports decide how the blocks are compiled.
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     futures = [node for node in imports if node.module == "__future__"]
     return ast.Module(body=[*futures, *guards], type_ignores=[])

@@ -83,7 +83,7 @@ def _is_of_class(owner: Callable[[], Any], frame: FrameType) -> bool:
     """Whether a call that has just begun is one of a class that inherits the function.
 
     The first argument is an instance, or for a class method or `__new__` the class. Only its type
-    is asked: the `__class__` of a proxy is code of its own.
+    is asked, not `isinstance`, which may run code of the program: the `__class__` of a proxy.
     """
     first = _first_argument(frame)
     cls = owner()
@@ -138,6 +138,7 @@ def _refuse_computed(module: ModuleType, target: Target) -> None:
     for step in target.steps[:-1]:
         owner = peek(owner, step)
         is_code = isinstance(owner, (property, functools.cached_property))
+        # What no `__dict__` holds (MISSING) could only come from a `__getattr__`.
         if is_code or owner is MISSING:
             raise TargetError(
                 f"{step} is computed when it is read; probe what it returns"
@@ -155,7 +156,7 @@ def _constructor(module: ModuleType, qualname: str, cls: type, sites: Sites) -> 
     for name in ("__init__", "__new__"):
         location = locate(module, f"{qualname}.{name}")
         callee = _callee(f"{qualname}.{name}", location, sites)
-        # All Protocols share the `__init__` that `typing` gives them.
+        # All Protocols share the `__init__` that `typing` gives them, so `__new__` is tried then.
         if (
             callee is not None
             and getattr(callee.function, "__module__", "") != "typing"
@@ -170,7 +171,7 @@ def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
     value = values[-1]  # what is there now
     place = id(location.owner)
     if isinstance(value, CACHED):  # C code, which only a wrapper can count
-        return Callee(qualname, place, None)
+        return Callee(qualname, place, function=None)
     function = _function_in(value)
     if function is None:
         return None
@@ -184,7 +185,9 @@ def _callee(qualname: str, location: Location, sites: Sites) -> Callee | None:
         owner = location.owner
     beneath = tuple(filter(None, map(_function_in, values[:-1])))
     is_patched = bool(beneath) or _is_edited(function, sites)
-    return Callee(qualname, place, function, owner, None, beneath, is_patched)
+    return Callee(
+        qualname, place, function, owner, beneath=beneath, is_patched=is_patched
+    )
 
 
 def _values(location: Location, sites: Sites) -> list[Any]:

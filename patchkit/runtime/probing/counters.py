@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 
-_SLOT = "<Q"
+_SLOT = "<Q"  # for `struct`: an unsigned number of 8 bytes
 _WIDTH = struct.calcsize(_SLOT)
 
 

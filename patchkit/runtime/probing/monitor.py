@@ -18,7 +18,7 @@ Listener = Callable[[FrameType], None]
 
 _NAME = "patchkit probe"
 _TOOLS = (3, 4)
-"""The tool ids that Python reserves for no purpose; patchkit's other observer takes 4 first."""
+"""The tool ids that Python reserves for no purpose. `process.observing` takes 4 first."""
 
 
 class _Watched(Record, frozen=False, eq=False):
@@ -26,7 +26,7 @@ class _Watched(Record, frozen=False, eq=False):
 
     Args:
         function: A weak reference to the function.
-        code: Its code, which no other function shares if it could be copied.
+        code: Its code; a copy that no other function has, unless `watch` was to make no copies.
         listeners: The listeners, each with the target that the function stands for.
         is_shared: Whether patches have put the code at several targets.
     """
@@ -80,7 +80,8 @@ class Monitor:
             copies: Whether the function may get a copy of its code, if other functions share it.
 
         Raises:
-            TargetError: It may not, and its code is that of another target's function, too.
+            TargetError: The function may get no copy, and another target's function has the same
+                code.
         """
         watched = self._of(function, copies=copies)
         others = [pair for pair in watched.listeners if pair[0] != target]

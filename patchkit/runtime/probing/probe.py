@@ -105,7 +105,7 @@ class Probe:
     def begin(self) -> None:
         """Watch the imports of targets, what patches put in their place, and torch.compile.
 
-        It goes on in forked children.
+        A forked child goes on watching, and counts anew.
         """
         hooks = self._session.hooks
         by_module = grouped((probed.target.module, probed) for probed in self._targets)
@@ -120,7 +120,10 @@ class Probe:
 
     @cached_property
     def _monitor(self) -> Monitor | None:
-        """The monitor; its tool id of the interpreter is in use only once a target is imported."""
+        """The monitor, made when a target is imported first: it takes a tool id of the interpreter.
+
+        None if calls can be counted by wrappers only.
+        """
         return Monitor.take()
 
     def _imported(
@@ -188,7 +191,9 @@ class Probe:
         """
         former = None if probed.function is None else probed.function()
         callee = find_callee(module, probed.target, sites)
-        # The target may be another object's attribute now: a class has got its own method.
+        # `former` is None if no function was watched, or if it is deleted by now.
+        # The target may be another object's attribute now: a class that inherited the method has
+        # got its own. Then the wrapper leaves the base class.
         if probed.wrapped is not None and callee.place != probed.place:
             probed.wrapped.undo()
         if self._monitor is not None and former not in (None, callee.function):
@@ -219,8 +224,9 @@ class Probe:
         prepared.apply()
         name = probed.target.module
         for site in prepared.sites:
-            site.rebind |= scope_of(name, True)
-        keepers = Keepers(("patchkit",), (), sites)
+            site.rebind |= scope_of(name, rebind=True)
+        # Only patchkit's own modules keep the original: calls by packs and bodies count, too.
+        keepers = Keepers(packages=("patchkit",), bodies=(), sites=sites)
         repoint(prepared.sites, modules_since(name), keepers)
 
     def _counting(self, probed: _Probed) -> Callable[..., Any]:
@@ -298,7 +304,10 @@ class Probe:
         self._tell_imported(probed)
 
     def _after_fork(self) -> None:
-        """Begin to count anew in a forked child, in a file of its own; modules stay imported."""
+        """Begin to count anew in a forked child, in a file of its own.
+
+        Modules that the parent has imported are imported here, so that the child's journal says so.
+        """
         path = self._journal.path
         if path is None:
             return
@@ -309,7 +318,7 @@ class Probe:
             probed.is_traced = False
             if probed.is_imported:
                 self._tell_imported(probed)
-        self._listen_to_compilers()
+        self._listen_to_compilers()  # `Effects` has made new `compilers` for the child
 
 
 def _parse(text: str) -> Target:

@@ -75,7 +75,7 @@ class Applier:
         self._executions = executions
         self._dependents = undoing.dependents
         self._after: dict[ChangeGroup, list[ChangeGroup]] = {}
-        """By a group that this thread is applying, groups of the same body that wait for that."""
+        """By a group whose thread imports its body: later groups of that body, applied after it."""
 
     # -- what is due ------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Applier:
         """
         missed = [
             group for group in groups if not group.applied_to or group.moment == AFTER
-        ]  # one of AFTER may be applied to an earlier execution of its module only
+        ]  # an applied group of AFTER may be applied only to an earlier execution of its module
         names = dict.fromkeys(group.module for group in missed)
         modules = {
             name: sys.modules[name] for name in names if self._executions.is_whole(name)
@@ -312,7 +312,7 @@ class CopiesPass(Record, eq=False):
 
         keepers = self._keepers()
         made = [site for group in groups for _, site in group.made.sites]
-        changed = (*made, *self.sites.take_moved())  # those have a new original
+        changed = (*made, *self.sites.take_moved())  # the moved have a new original
         search = scope() if changed else NO_MODULES
         latecomers = Latecomers(search.modules) if search.late else None
         outcome = repoint(changed, search, keepers)

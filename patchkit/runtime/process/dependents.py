@@ -129,13 +129,15 @@ class Dependents(Record, eq=False):
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
         for _, change in changes:
-            # Of `m:C.f`, "C" and "f"; a module has no steps, and no attribute "".
+            # Of `m:C.f`, ["C"] and "f". Where the target is the module itself, there are no steps;
+            # "" is the name of no attribute, so that nothing is found below.
             *path, last = change.place.steps or ("",)
             value: Any = module
             for step in path:
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
-            # An AddField changes its target, the class, in place.
+            # An AddField changes the class itself. So a later row that has replaced the class is
+            # redone, to replace a class that has the field.
             if change.kind == "AddField":
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
@@ -220,7 +222,8 @@ class Dependents(Record, eq=False):
         aside = list(groups)
         for group in reversed(aside):
             with self.maker.turns.within(group):
-                # The undos of AfterImports are put aside, and kept for later.
+                # `take_back` runs all undos and empties these lists. So the undos of AfterImports
+                # are left out of it, and put back.
                 calls = group.made.calls[:]
                 group.made.undos = [
                     undo for undo in group.made.undos if undo not in calls
@@ -248,7 +251,8 @@ class Dependents(Record, eq=False):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED:
                 continue
-            # The module was removed from `sys.modules`, and may be imported again.
+            # The module was removed from `sys.modules`. Its patch waits for it to be imported
+            # again, unless other groups of the patch are applied.
             if module is None:
                 if not any(other.applied_to for other in group.patch.groups):
                     self.maker.states.set(group.patch, ARMED)
@@ -301,6 +305,7 @@ class Dependents(Record, eq=False):
         names: set[str] = set()  # of the patches on the targets of these groups
         for group in groups:
             sites = [site for _, site in group.made.sites]
+            # Else no patch has hidden anything here, and only one is there now.
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
                 # There is a list of names for each target.
                 names.update(*layers_of(group).values())

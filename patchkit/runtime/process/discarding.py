@@ -41,6 +41,7 @@ def refuse_to_discard(
 def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
     """Raise if putting `new` in place of `old` would discard edits of `old`, or changes in it."""
     edits = set(_edits_of_value(old, sites))
+    # In a function (`function_of` is not None) lies no other target that could be lost.
     is_discarded = function_of(old) is None and not _keeps_changes(old, new)
     if is_discarded:
         edits.update(_edits_inside(old, sites))
@@ -53,7 +54,7 @@ def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
     if not (is_discarded and parts):
         return
     shown = ", ".join(parts)
-    if parts == [patch]:
+    if parts == [patch]:  # its own changes, which were applied before this Replace
         way_out = (
             "declare the Replace before them, with their targets in the same module"
         )

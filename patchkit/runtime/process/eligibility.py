@@ -68,7 +68,7 @@ def eligibility(
     Raises:
         VersionError: `reason_to_skip` cannot tell which version is here.
     """
-    # Read before the status, as another thread sets it last.
+    # `is_decided` is read before the status, as the thread that decides sets it after the status.
     is_decided = patch.is_decided
     is_for_roles = roles is None or not patch.row.roles.isdisjoint(roles)
     if not (is_for_roles or is_early or patch.holders > 0):
@@ -267,7 +267,7 @@ class EligibilityTable:
     # -- the decision, once for each patch --------------------------------------------------------
 
     def decide(self, patch: PatchState) -> bool:
-        """Decide whether a patch is for here; if environment or versions do not fit, skip it.
+        """Decide whether a patch applies here; if environment or versions do not fit, skip it.
 
         Args:
             patch: the patch; if it is decided already, nothing is checked.
@@ -369,7 +369,7 @@ class EligibilityTable:
         facts = {
             "name": patch.name,
             "reason": difference,
-            "finding": is_skipped or is_unreadable,
+            "finding": is_skipped or is_unreadable,  # whether `status` is to fail
         }
         self._unreviewed[patch.name] = facts
         self._states.journal.write("unreviewed", **facts)
@@ -386,6 +386,7 @@ class EligibilityTable:
     ) -> None:
         """Warn on stderr of a drift, with the commands that show and review it."""
         arguments = f"{patch.name} --here"
+        # The commands have to be told of a pack that is named by a setting.
         if patch.row.pack in self._states.settings.packs:
             arguments += f" --patches {patch.row.pack}"
         hint = f"see 'patchkit diff {arguments}', then 'patchkit lock {arguments}'"

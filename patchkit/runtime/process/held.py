@@ -95,7 +95,7 @@ class Blocks(Record, eq=False):
                 self._refuse_unfit(state)  # before anything is changed
             for state in states:
                 state.holders += 1
-                if state.holders == 1:
+                if state.holders == 1:  # no other block has reopened it
                     self.states.reopen(state)
             unwanted = {FAILED}
             # Without names, a patch that its `when` skips is left out. A named one has to apply.
@@ -143,9 +143,7 @@ class Blocks(Record, eq=False):
         with turns.within(*states, patience=_PATIENCE):
             for state in states:
                 state.holders -= 1
-            free = [
-                state for state in dict.fromkeys(reversed(states)) if not state.holders
-            ]
+            free = [state for state in reversed(states) if not state.holders]
             groups: list[ChangeGroup] = []
             for state in free:
                 groups += state.groups
@@ -186,13 +184,15 @@ class Blocks(Record, eq=False):
             for group in self._due(states):
                 _import(group)
             self.applier.apply_late(group for state in states for group in state.groups)
-            # What still waits may wait for another thread that imports the body: so does this.
+            # A patch that still waits may wait until another thread has imported its body. To
+            # import the body here, too, is to wait for that thread.
             for group in self._waiting(states):
                 with contextlib.suppress(ImportError, AttributeError):
                     importlib.import_module(group.patch.body)
             self.applier.apply_late(self._waiting(states))
         except PatchkitError:
-            _refuse(states, unwanted)  # its message says more
+            # If a patch has failed, this raises an error with the patch's name and reason instead.
+            _refuse(states, unwanted)
             raise
         _refuse(states, unwanted)
         for group in self._waiting(states):

@@ -117,9 +117,9 @@ class Journal:
                     self._make_file(directory)
             self._write(directory, line)
         except FileNotFoundError as error:
-            if self._file is None:
+            if self._file is None:  # the folder could not be made
                 self._warn_once(directory, error)
-            else:
+            else:  # the file was deleted
                 self._rewrite(directory)
             return False
         except OSError as error:
@@ -160,8 +160,8 @@ class Journal:
         try:
             with self._opened(directory, os.O_RDWR) as fd:
                 former = os.pread(fd, len(line), at)
-                # The first 25 bytes are the same in all these lines, up to the time.
-                is_same = len(former) == len(line) and former[:25] == line[:25]
+                # The 27 bytes before the time are the same in all these lines.
+                is_same = len(former) == len(line) and former[:27] == line[:27]
                 if not is_same or not former.endswith(b"\n"):
                     return False
                 return os.pwrite(fd, line, at) == len(line)
@@ -172,7 +172,8 @@ class Journal:
         """Make the folder if it does not exist, and the file, which must not exist.
 
         Raises:
-            OSError: That is not possible, or the folder is another user's link.
+            OSError: That is not possible, or the folder is a link of a user other than root and
+                the one of this process.
         """
         os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
         folder = os.lstat(directory)

@@ -67,6 +67,7 @@ class Lookout:
         self.unpatched: UnpatchedTargets | None = None
         self.last_words: list[Callable[[], None]] = []
         """Called when the process ends, to write further entries."""
+        # 0 seconds: `take_charge` sets the time between looks; before that, no thread starts.
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
@@ -120,7 +121,7 @@ class Lookout:
                 self.note_import(module)
 
     def note_applied(self) -> None:
-        """Observe what was applied, start the thread; write what is unmet: versions are known."""
+        """Observe what was applied, start the thread; write what is unmet, if not done before."""
         if self._states.journal.directory is not None:
             self.effects.observe()
         self.begin()
@@ -206,7 +207,7 @@ class Lookout:
         for state in self._states.patches.values():
             if state.status == ARMED and not state.reason:
                 continue
-            # An entry for each applied group, with the layers as they are now.
+            # An entry for each applied group, with the layers of now; one for a patch without any.
             facts_of_groups = [
                 group.facts | {"layers": layers_of(group)}
                 for group in state.groups
@@ -317,7 +318,7 @@ class Verifier:
                 name="patchkit-verify",
                 daemon=True,
             )
-            # While a thread forks, `after_fork` starts it. Asked again: a signal handler may have.
+            # Asked again, as a signal handler may have started it. In a fork, `after_fork` will.
             if self.may_start and not self._forking:
                 self._thread = thread
                 try:

@@ -108,7 +108,7 @@ class Maker(Record, eq=False):
             self.sites.forget(group.module)
         body = self._load(group)
         if body is None or not self._is_body_whole(group):
-            return False  # the body waits, or imports the module that it provides
+            return False  # None: it waits; not whole: it imports the module that it provides
         if self.table.of_group(group).answer != YES:
             return False  # another thread has undone the patch meanwhile
         reason = reason_to_skip(group.patch.row.patch, body)
@@ -154,7 +154,7 @@ class Maker(Record, eq=False):
         return any(each.made.undos for each in patch.groups)
 
     def _load(self, group: ChangeGroup) -> ModuleType | None:
-        """Load the body; None if it needs a module that is being imported, and now waits for it."""
+        """Load the body; None if a group of AFTER now waits for an import that the body needs."""
         group.loads = True
         self.turns.wake()  # threads that wait for this one may give up while it loads
         try:
@@ -173,7 +173,7 @@ class Maker(Record, eq=False):
             group.loads = False
 
     def _import(self, group: ChangeGroup) -> ModuleType:
-        """Import the body; if its target's module has executed again, reload it (but no pack)."""
+        """Import the body; reload one that is no pack if its target's module has executed again."""
         name = group.patch.body
         present = sys.modules.get(name)
         if (
@@ -347,7 +347,7 @@ def _apply_wave(
         made.kept += rebuild.kept
     for each in ready:
         if module is None or not each.target.qualname:
-            continue
+            continue  # no route leads to a whole module
         edited = None
         if isinstance(each.change, Edit):
             edited = cast("Any", each.prepared).code.function

@@ -28,16 +28,18 @@ def named_objects(data: Any, target: Target) -> Iterator[Any]:
     texts: list[str] = []
     for part in _parts(data)[:_MOST]:
         if type(part) is str:
+            # "m:C" becomes "m.C", and the relative name ".m" becomes "m".
             texts.append(part.replace(":", ".").strip("."))
         else:
             yield part
     package = target.module.rpartition(".")[0]
     for text in texts:
-        # One text may name all, or two of them the module and what is in it.
+        # A text may be a whole name, or that of the module in which another text names something.
         for name in (text, *(f"{text}.{other}" for other in texts)):
             for prefix in ("", f"{package}.", f"{target.module}."):
                 value = _resolve(f"{prefix}{name}")
-                # A word without a dot may be any word: only a class is named by it, and alone.
+                # A word without a dot may be any word: it counts only if it is the only text, and
+                # names a class. (`isinstance` would run code of a proxy.)
                 is_class = len(texts) == 1 and issubclass(type(value), type)
                 if value is not MISSING and ("." in name or is_class):
                     yield value

@@ -33,7 +33,7 @@ class Counted:
     """Reads the interpreter's counter of calls, which stops once the code is hot."""
 
     def __init__(self) -> None:
-        # By `id`, as code of another function may be equal; as often in the list as it is watched.
+        # By `id`, as equal code may be another function's. Each `watch` of it adds it to its list.
         self._codes: dict[int, list[CodeType]] = {}
         self._first: dict[int, int] = {}  # by `id`, the count when observation began
 
@@ -143,7 +143,7 @@ class Monitored(Counted):
 
     def _stop(self, code: CodeType) -> None:
         if self._ran.pop(id(code), None) is not None and self._has_tool():
-            self._monitoring.set_local_events(self._tool, code, 0)
+            self._monitoring.set_local_events(self._tool, code, 0)  # no events
 
     def _has_tool(self) -> bool:
         """Whether the tool id is still ours; if it was freed, all that was observed is dropped."""

@@ -189,7 +189,7 @@ def _data_file(pack: str, name: str) -> bytes:
 
 
 def _version() -> str:
-    # Not imported: layers import downwards.
+    # From `sys.modules`, as no module of the package may import the package itself.
     return str(sys.modules["patchkit"].__version__)
 
 

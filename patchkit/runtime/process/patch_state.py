@@ -174,7 +174,7 @@ class FailureExit:
         self._reason_to_fail = reason_to_fail
 
     def arrange(self) -> None:
-        """Set the exit code when the process ends; calling this again moves that behind others."""
+        """Have `_at_exit` run at the end, before atexit functions that are registered by now."""
         atexit.unregister(self._at_exit)
         atexit.register(self._at_exit)
 

@@ -54,7 +54,7 @@ def _may_have_role_from_parent() -> bool:
     programs = [
         argument for argument in sys.orig_argv if " import spawn_main" in argument
     ]
-    if not programs:
+    if not programs:  # a frozen executable, whose children have no such argument
         return True
     starts = [f"from {library}.spawn import" for library in LIBRARIES]
     return any(start in program for program in programs for start in starts)
@@ -116,7 +116,7 @@ def initial_roles(
     role = _role_by_row(processes, table)
     if role is not None:
         return frozenset({role})
-    # In a spawned child this is a `_MainProcess`, too, until its target function begins.
+    # A spawned child has a `_MainProcess`, too, until its target function begins.
     has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
     if _may_have_role_from_parent() and not has_begun:
         return frozenset()
@@ -164,6 +164,7 @@ def module_run_as_main(targets: Iterable[str], reason: str) -> tuple[str, str] |
         module, or one of vLLM's helpers.
     """
     module = sys.modules.get("__main__")
+    # `supplied_modules.run` has put the module under its own name there, where patches reach it.
     if getattr(module, "__name__", "") != "__main__":
         return None
     spec = getattr(module, "__spec__", None)
@@ -221,6 +222,7 @@ def _program(argv: Sequence[str]) -> list[str]:
     `python -X dev -m pytest -q` gives `["-m", "pytest", "-q"]`, and `python a.py` gives `["a.py"]`.
     """
     words = list(argv[1:])
+    # `-` alone is no option: the program is read from stdin.
     while words and words[0].startswith("-") and words[0] != "-":
         option = words.pop(0)
         kind, value = _option(option)

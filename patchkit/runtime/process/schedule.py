@@ -231,7 +231,7 @@ class Turns:
     def within(self, *targets: Exclusive, patience: float = PATIENCE) -> Iterator[bool]:
         """Take the turns at several targets for the time of a block, all at once.
 
-        Afterwards each turn is again whose it was: this thread's, or one's that waits for this one.
+        Then each turn goes back to the thread that had it: this one, or one that waits for it.
 
         Args:
             *targets: what this thread is to work on.
@@ -329,7 +329,7 @@ class Executions:
             module: its module; None before that executes.
 
         Returns:
-            The number of the last execution, and the `id` of its module; 0 for that before its end.
+            The number of the last execution; and for a group of AFTER the `id` of `module`, else 0.
         """
         number = self._last.get(group.module, 0)
         identity = id(module) if group.moment == AFTER else 0

@@ -64,7 +64,7 @@ class Session:
         self.processes = registry.processes
         self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}
-        """patchkit's own, called after the import of a module; complete before arming."""
+        """patchkit's own, by the module after whose import they run; none is added once armed."""
         turns = Turns()
         self._schedule = schedule = Schedule(registry)
         self.settings = settings = selection.settings
@@ -239,7 +239,7 @@ class Session:
         # importlib holds a lock, so nothing may be imported: only decided patches count, without
         # their `when`, which is in the body.
         for group in self._schedule.due(name, SERVING):
-            is_decided = group.patch.is_decided  # first, as it is set last
+            is_decided = group.patch.is_decided  # read first, as it is set last
             answer, _ = self._table.of_group(group)
             if answer != NOT_YET:
                 self._states.stop_if_failed([group.patch])
@@ -275,13 +275,13 @@ class Session:
         if main is not None:
             self.main_unreachable(*main)
         visit = (role, get_ident())
-        if visit in self._entering:  # again, by a body that this applies
+        if visit in self._entering:  # a body that is being loaded below asks again
             return
         self._entering.add(visit)
         try:
             self._table.decide_serving({role})
-            # If another thread applies these, this waits until it has finished. Groups of a role
-            # that was entered before are included: an import may have been missed.
+            # If another thread is applying these groups, `apply_late` waits for it. Those of a role
+            # that was entered before are applied, too: an import may have been missed.
             groups = self._schedule.groups()
             self._applier.apply_late(
                 [group for group in groups if role in group.patch.row.roles]
@@ -356,7 +356,7 @@ class Session:
         return [state.row for state in states if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
-        """Hash the patches of packs other than patchkit's own that are for a role here.
+        """Hash the patches for a role here, for the key of a cache; patchkit's own are left out.
 
         Args:
             role: The role.

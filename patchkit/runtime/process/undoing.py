@@ -71,6 +71,7 @@ class Undoing(Record, eq=False):
             if group.made.calls:
                 errors += unwind(group.made.calls)
         for group in reversed(self.schedule.by_body.get(module, [])):
+            # A group at which a thread has its turn is left to that thread.
             if group.made.sites and group.thread is None:
                 errors += group.take_back()
         if errors:
@@ -113,7 +114,7 @@ class Undoing(Record, eq=False):
         errors, left = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
         for holder in left:
-            # A copy of a site that none of them has changed may be due to any of them.
+            # A copy of a site that none of these patches has changed may be due to any of them.
             for name in names.get(holder.site, kept):
                 kept[name].append(holder.words)
         return {name: holders for name, holders in kept.items() if holders}
@@ -156,7 +157,8 @@ class Undoing(Record, eq=False):
                 else:
                     kept[group.patch.name] += _undo_and_report(group)
         if aside:
-            # These may find their targets through a copy.
+            # The groups in `aside` may find their targets through a copy. False: copies that cannot
+            # be repointed are not looked for yet.
             self.restore_copies(False)
         again, failures = dependents.make_again(aside)
         if again:
@@ -237,7 +239,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether the process has a role of a patch, and all its changes for here are applied."""
+        """Whether the process has a role of a patch, whose changes for these versions are made."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):
@@ -247,7 +249,7 @@ class Inspection(Record, eq=False):
     def _verify(self, patch: PatchState) -> None:
         """Call the `verify` of a patch and write its answer; if it is not True, fail the patch."""
         states = self.undoing.states
-        # First, as `verify` may enter a role, which would call it again.
+        # Set first: `verify` may enter a role, and that would call `verify` again.
         patch.verified = True
         try:
             refuse_unverified(patch.row.patch, sys.modules[patch.body])

@@ -45,7 +45,8 @@ class UnpatchedTargets:
     def after_fork(self) -> None:
         """Begin anew; the observer has forgotten what it observed."""
         self._codes: dict[Key, list[CodeType]] = {}
-        # Those whose value names what is not imported yet, or nothing at all.
+        # Targets of which no code is observed yet: their value names what is not imported by now,
+        # or nothing at all.
         self._nameless: dict[Key, Target] = {}
 
     def watch(self, module: str) -> None:
@@ -101,7 +102,7 @@ class UnpatchedTargets:
         for key, codes in list(self._codes.items()):
             if any(map(self._observer.has_run, codes)):
                 self._observer.forget(codes)
-                self._codes[key] = []
+                self._codes[key] = []  # the key stays: `_watch_group` leaves it out
                 if self._is_still_for_others(key):
                     ran.append(key)
         return ran

@@ -31,7 +31,7 @@ class _ProcessState(Record, frozen=False):
     Args:
         session: The session; None if there is none.
         is_armed: Whether it was armed, and not only lent.
-        made_by: What made the session, in words.
+        made_by: What made the session, in words; "" if the caller of `arm` has not said.
         borrowers: How many blocks have borrowed it, and not given it back.
         packs: How many of these blocks named each pack.
         guard: A lock for these fields, held for some lines only.
@@ -88,7 +88,7 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
     settings = Settings.read()
     if not settings.enabled or is_resource_tracker():
         return None
-    # A session that was lent to a block is there already, and becomes the armed one.
+    # If a block has borrowed a session, it is there already, and becomes the armed one.
     session, is_first = _take_to_arm(_state.session or _make(settings), by)
     if is_first:
         watch_entries(session)
@@ -180,7 +180,8 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
 
     Args:
         names: The patches that it is to know; none for all.
-        packs: Further packs whose rows it is to know, for no role.
+        packs: Further packs whose rows it is to know. These have no role here: they apply only in
+            blocks.
 
     Returns:
         The session; the block must pass it to `give_back`.
@@ -201,7 +202,7 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
         try:
             if is_first:
                 session.arm(frozenset(), lent=True)
-            # Without `names` any row may be meant.
+            # Without `names` any row may be meant, also one that the session does not know.
             knows_all_names = bool(names) and session.states.keys() >= set(names)
             # The rows of `packs`, and of packs that were named since the session was made, are new.
             if packs or (present and not knows_all_names):

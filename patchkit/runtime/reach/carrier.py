@@ -1,4 +1,4 @@
-"""Makes objects that arm a process by being unpickled there, before what comes after them."""
+"""Makes objects that arm a process by being unpickled there, before what is pickled after them."""
 
 from typing import Any
 
@@ -21,7 +21,8 @@ except ModuleNotFoundError as error:
 {arrive}(role)
 """
 # After an `Exception`, Ray goes on to unpickle the actor's arguments, and reports only what fails
-# there. The text of a `SystemExit` reaches the process that has created the actor.
+# there. The text of a `SystemExit` reaches the process that has created the actor. Only a worker
+# process, which runs Ray's `default_worker.py`, is ended so.
 _ARRIVE_IN_ACTOR = """
 try:
     exec(arrive)
@@ -32,7 +33,8 @@ except Exception as error:
     kind, node = type(error).__name__, os.uname().nodename
     raise SystemExit(f"(patchkit on node {node}) {kind}: {error}") from error
 """
-# It is unpickled as a base class, so it must be an object whose `__mro_entries__` names no base.
+# Its value stands among the base classes of the actor's class, so it must be an object whose
+# `__mro_entries__` names no base. `exec` arms the process and returns None, so that `or` goes on.
 _AS_BASE = """exec(code) or type(
     "Carried", (), {"__module__": "__main__", "__mro_entries__": lambda self, bases: ()}
 )()"""
@@ -47,6 +49,7 @@ class Carrier:
     """
 
     arrive = "arrive"
+    """The function of `arming` that the process is to call."""
 
     def __init__(self, role: Role | None, sys_path: list[str] | None = None) -> None:
         self._role = role
@@ -83,5 +86,12 @@ class ActorCarrier(Carrier):
         return ()
 
     def put_before(self, cls: type) -> None:
-        """Have cloudpickle, which pickles the `__orig_bases__` of classes, begin `cls` with it."""
+        """Put this carrier first in the `__orig_bases__` of a class.
+
+        cloudpickle pickles these before the rest of the class. So the process that unpickles the
+        class is armed before it imports anything that the class needs.
+
+        Args:
+            cls: The actor's class.
+        """
         cls.__orig_bases__ = (self, *cls.__bases__)  # type: ignore[attr-defined]

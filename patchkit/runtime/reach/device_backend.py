@@ -29,7 +29,7 @@ def is_installed() -> bool | str:
         return True
     # Only the top package is searched: to find a submodule, Python would import that.
     top = name.partition(".")[0]
-    # The last one finds it even if other code has taken Python's own finders from the list.
+    # `PathFinder` once more, in case other code has removed Python's own finders from the list.
     for finder in (*sys.meta_path, PathFinder):
         find_spec = getattr(finder, "find_spec", None)
         if find_spec is not None and find_spec(top, None):

@@ -56,9 +56,11 @@ def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> 
 
     try:
         location = locate(module, target.qualname)
+        # (A module as the owner has no `__module__`, so that its functions are wrapped.)
         if getattr(location.owner, "__module__", target.module) != target.module:
-            return  # the name was imported from another module, where it is wrapped
-        # With this rank, the wrappers of patches lie around this one.
+            return  # the class was imported from another module, where it is wrapped
+        # With this rank, the wrappers of patches lie around this one. No body is needed, as the
+        # wrapper is given: the module is passed again.
         context = Context(module, module, sites, rank=(-1, 0))
         layers = wrapped_at([location], wrapper, context, str(target))
     except TargetError:
@@ -84,9 +86,10 @@ def watch_entries(session: Session) -> None:
 
 
 def _reporting(session: Session, row: ProcessRow) -> Any:
-    """Return a wrapper that writes to the journal which patches `row`'s process has no targets of.
+    """Return a wrapper that writes to the journal which patches lose their targets by the call.
 
-    An example is vLLM's frontend in Rust, which runs in place of the server in Python.
+    The call starts the process of the row, which runs in place of the Python code with those
+    targets: vLLM's frontend in Rust, in place of the server in Python.
     """
 
     def report(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -132,7 +135,8 @@ def _entering(session: Session, role: Role) -> Any:
 def _configuration(values: Iterable[Any]) -> Any:
     """Find the engine's configuration in the arguments of a call; None if there is none.
 
-    Lists and dicts are searched, too: `init_worker` has it in a list of dicts.
+    It is known by its `additional_config`, which carries the digest. Lists and dicts are searched,
+    too: `init_worker` has it in a list of dicts.
     """
     for value in values:
         if hasattr(value, "additional_config"):
@@ -165,6 +169,7 @@ def _watch_ray(session: Session) -> None:
         session.enter(expected)
         cls = wrapped(*args, **kwargs)
         role = _role(session.processes.of_actor(cls))
+        # (If unpickling the class has made the process enter a further role, it keeps its roles.)
         if role not in {None, expected} and session.roles == {expected}:
             session.become((role,))
         return cls
@@ -184,6 +189,9 @@ def _expected_role(session: Session, arguments: Iterable[Any]) -> Role:
     Args:
         session: The session of this process.
         arguments: The arguments of Ray's function, one of which is the descriptor.
+
+    Returns:
+        The role of the row with that name; that of main for a class without a row, a user's own.
     """
     for argument in arguments:
         module = getattr(argument, "module_name", "")
@@ -213,7 +221,7 @@ def watch_compilers(session: Session) -> None:
         effects.compilers.loads(artefact)
         return artefact
 
-    if session.journal.directory is not None:
+    if session.journal.directory is not None:  # else there is nobody to tell
         _wrap(session, _TRACE, trace)
         _wrap(session, _LOAD, load)
 
@@ -278,7 +286,7 @@ def _watch_beginnings(session: Session) -> None:
         exit_code = _begin(session, process)
         if exit_code:
             return exit_code
-        # The child's own code, unless a required patch has failed meanwhile.
+        # The child's own exit code, unless a required patch has failed meanwhile.
         return session.lookout.exit_code(wrapped(*args, **kwargs))
 
     for library in LIBRARIES:
@@ -336,8 +344,9 @@ def _begin(session: Session, process: Any) -> int:
             session.become((role,))
         elif not session.roles:
             session.enter(Role.MAIN)
-        # A forked child has the function as the parent found it, with the parent's patches. If its
-        # name stood for it there, the child runs what the name stands for now.
+        # A forked child was given the function that its parent found under the name, with patches
+        # of the parent. It is to run what its own patches have put under that name. (A function
+        # that was not found by its name, such as a nested one, is run as it is.)
         if is_under_its_name:
             function = _under_its_name(former)
             if function is None and former is not None:

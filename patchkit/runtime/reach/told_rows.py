@@ -44,7 +44,7 @@ def environment_of(rows: Iterable[Row]) -> dict[str, str]:
         The variable and its text; {} if there are no rows, or too many.
     """
     facts = [_facts(row) for row in rows if not is_own_pack(row.pack)]
-    text = json.dumps(facts, default=list)
+    text = json.dumps(facts, default=list)  # the roles, a frozenset, as a list
     if not facts or len(text) > _MOST:
         return {}
     return {VARIABLE: text}
@@ -57,7 +57,7 @@ def _facts(row: Row) -> list[Any]:
         for change in row.patch.changes
     ]
     fields = {name: getattr(row.patch, name) for name in _DECIDING}
-    # A stand-in fails as its body cannot be imported. So it has one, even if the row has none.
+    # A stand-in fails because its body cannot be imported. So it gets one even for a row without.
     return [row.pack, row.roles, changes, {**fields, "body": row.patch.body or "patch"}]
 
 
@@ -72,7 +72,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
         The rows, one for each of the pack's.
 
     Raises:
-        DeclarationError: The variable has no rows of the pack; this is `error`.
+        DeclarationError: The variable has no rows of the pack; then `error` itself is raised.
     """
     facts_of_all = json.loads(os.environ.get(VARIABLE, "[]"))
     # The facts are the arguments of `_stand_in`, the pack first.
@@ -89,7 +89,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
 def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
     """Make a row with the modules of another; each change fails, as the body cannot be imported."""
     failing: list[Change] = []
-    # The names in the body ("") do not matter: it is never loaded.
+    # An AfterImport names a function of its body: here "", as the body is never loaded.
     for moment, module, requires in changes:
         if moment == SERVING:
             failing.append(Provide(module, requires=requires))

@@ -41,7 +41,7 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     a call may be used several times, also inside of its own block.
 
     Args:
-        *names: The patches; without names all that are for here apply.
+        *names: The patches; without names, all that fit the environment and the versions here.
         packs: The names of modules of packs that are neither installed nor in `PATCHKIT_PATCHES`.
 
     Returns:
@@ -50,7 +50,7 @@ def applied(*names: str, packs: str | tuple[str, ...] | list[str] = ()) -> Appli
     Raises:
         UnknownPatchError: A name is no text; as the block is entered, if no row has the name.
         DeclarationError: As the block is entered, if a patch of `packs` has the name of another.
-        ApplyError: As the block is entered, if a patch is not for here, or fails.
+        ApplyError: As the block is entered, if a patch does not apply here, or fails.
     """
     wrong: list[object] = [name for name in names if not isinstance(name, str)]
     if wrong:
@@ -66,24 +66,25 @@ class Applied:
     """The context manager and decorator that `applied` returns.
 
     Args:
-        names: The patches; none for all that are for here.
+        names: The patches; none for all that apply here.
         packs: The modules of packs that are read beside those of the process.
     """
 
     def __init__(self, names: tuple[str, ...], packs: tuple[str, ...]) -> None:
         self._names = names
         self._packs = packs
-        # Of each block that is entered now: the session, and the patches that it applies for it.
+        # For each block that is entered and not left: the session, and the patches it has applied
+        # for that block. A list, as the same `Applied` may be used again inside of its own block.
         self._blocks: list[tuple[Session, tuple[str, ...]]] = []
 
     def __enter__(self) -> Applied:
         """Borrow the session of this process, and apply the patches."""
-        # Imported late, as `import patchkit` imports this module's name only.
+        # Imported here, so that `import patchkit` does not load the session.
         from patchkit.runtime.reach.arming import give_back, lend  # noqa: PLC0415
 
         session = lend(self._names, self._packs)
         try:
-            # Without names, `hold` applies all that are for here; it returns what it has applied.
+            # Without names, `hold` chooses all patches that apply here; it returns what it holds.
             names = session.blocks.hold(self._names)
             self._blocks.append((session, names))
         except BaseException as error:
@@ -133,7 +134,7 @@ class Applied:
 
     def _in_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the same kind that runs a function in a block."""
-        # Each call makes an `Applied` of its own, as calls may overlap.
+        # Each call makes an `Applied` of its own: calls may overlap, and end in any order.
         block = functools.partial(Applied, self._names, self._packs)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
@@ -182,8 +183,8 @@ def _async_generator(
                     try:
                         sent = yield value
                     except GeneratorExit:
-                        raise  # it is being closed: `aclosing` closes the function's, too
-                    except BaseException as error:  # noqa: BLE001 - the function's to see
+                        raise  # this one is being closed: `aclosing` closes the function's, too
+                    except BaseException as error:  # noqa: BLE001 - it is for the function to see
                         step = values.athrow(error)
                     else:
                         step = values.asend(sent)
@@ -200,7 +201,7 @@ def _refuse_unfinished(value: Any, function: object) -> Any:
     if isawaitable(value) or isgenerator(value) or isasyncgen(value):
         close = getattr(value, "close", None)
         if close is not None:
-            close()  # or Python would warn that it was never awaited
+            close()  # or Python would warn that a coroutine was never awaited
         raise ApplyError(
             f"{function!r} returned {type(value).__name__} {value!r}, which would run unpatched, "
             "expected it to be done; decorate the function that has the `async` or the `yield`"

@@ -10,7 +10,9 @@ armed.
 import os
 import sys
 
-_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - every start pays
+# This folder; `patchkit/runtime`; the folder that `patchkit` lies in. By `os.path`, as importing
+# `pathlib` would slow down the start of every Python.
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 _WING = os.path.dirname(os.path.dirname(_HERE))  # noqa: PTH120
 _BESIDE = os.path.dirname(os.path.dirname(_WING))  # noqa: PTH120
 
@@ -18,15 +20,15 @@ _BESIDE = os.path.dirname(os.path.dirname(_WING))  # noqa: PTH120
 def _step_aside() -> None:
     """Remove this file's folder from `sys.path`, and import the `sitecustomize` that it hid."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]  # noqa: PTH100
-    # This module has the name, so that the import below would find no other.
+    # As long as `sys.modules` has this module by that name, the import below would return it.
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # type: ignore[import-not-found]  # noqa: F401, PLC0415
     except ImportError as error:
         if error.name != "sitecustomize":
             raise  # there is another one, which fails to import something
-        # There is no other. This one gets its name back: importlib, which is importing it, looks
-        # for it there.
+        # There is no other. This module goes back to `sys.modules`: importlib, which is still
+        # importing it, takes it from there at the end, and fails if it is gone.
         if own is not None:
             sys.modules["sitecustomize"] = own
 
@@ -51,7 +53,7 @@ def _arm_or_stop() -> None:
         _arm()
     except Exception as error:  # noqa: BLE001 - whatever it is, the process is not armed
         if sys.stderr is not None:
-            reason = " ".join(str(error).split("\n"))
+            reason = " ".join(str(error).split("\n"))  # on one line
             sys.stderr.write(f"patchkit: this process is not patched: {reason}\n")
             sys.stderr.flush()
         if os.environ.get("PATCHKIT_ON_FAILURE") != "warn":
@@ -60,6 +62,7 @@ def _arm_or_stop() -> None:
 
 try:
     _step_aside()
-finally:
-    if sys.version_info >= (3, 10):  # noqa: UP036 - the command may start any Python
+finally:  # also if the hidden `sitecustomize` raises: Python starts all the same
+    # patchkit needs 3.10, but the command may start any Python.
+    if sys.version_info >= (3, 10):  # noqa: UP036
         _arm_or_stop()
