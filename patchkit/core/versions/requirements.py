@@ -338,7 +338,7 @@ def _compares_texts(clauses: Iterable[Specifier]) -> bool:
 
 
 def _release(version: str) -> FoundVersion:
-    """Return a version that is no distribution's, for comparison."""
+    """Return a version for a comparison; its name and source are '', as no distribution has it."""
     return FoundVersion("", version, "")
 
 
@@ -385,7 +385,7 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
         following = ".".join(map(str, (*leading, last + 1)))
         yield _normal(version)
         yield f"{epoch}{following}"
-        yield f"{epoch}{release}.0.0.1"  # just after it
+        yield f"{epoch}{release}.0.0.1"  # just after `release` and its post releases
         # A post release counts as a release of its own, so a range may have such ones alone.
         post = version.post or 0
         for number in range(post + 1, post + 4):
