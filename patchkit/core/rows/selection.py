@@ -233,6 +233,6 @@ class Selection(Record):
     def _no_change_left(self, row: Row) -> str | None:
         """Say why the first change does not apply, if none of the row's changes does."""
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
-        if not all(reasons):  # None: a change applies
+        if not all(reasons):  # a change whose reason is None applies
             return None
         return f"no change applies here: {reasons[0]}"
