@@ -97,7 +97,8 @@ def command(
     search = Search(suspects, {row.name: row.patch.after for row in rows}, trials.fails)
     trials.expect("passes", (), "none")
     failing = search.minimal()
-    if not failing:  # not even all of them fail, which raises
+    # If the command passes even with all patches, `expect` raises.
+    if not failing:
         trials.expect("fails", suspects, "all")
     culprits = search.last(failing)
     accompanying = [

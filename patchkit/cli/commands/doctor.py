@@ -84,6 +84,7 @@ def _health_lines(
     try:
         registry = Registry(rows, installed_processes())
     except PatchkitError as error:
+        # With an empty registry, the other topics are still checked.
         registry = Registry()
         lines_of_packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
@@ -228,7 +229,7 @@ def _reviews_of_pack(
         LockError: The lock cannot be read.
     """
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
-    # The rows of a pack have one lock, except that a user's may have some of an installed pack's.
+    # The rows of a pack have one lock, but a user's may have only some rows of an installed pack.
     if len(files) < len(rows):
         yield HealthLine(
             "locks", "note", pack, "none: changes of their targets are not noticed"

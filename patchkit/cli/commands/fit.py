@@ -59,6 +59,7 @@ def command(
       patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
+    # The package is taken to have the name of the distribution.
     roots = [canonical(distribution).replace("-", "_")]
     if not any(release_options):
         release_options = options.ReleaseOptions(releases=(distribution,))

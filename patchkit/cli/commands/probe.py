@@ -128,6 +128,7 @@ def command(
     began = time.time()
     code = _run(argv, _environment(settings, names, journal), server, form)
     if code in CANNOT_RUN:
+        # Nothing has run, so the folder that was made for this run is empty.
         if settings.journal is None:
             discard_run(Path(journal))
         return code
