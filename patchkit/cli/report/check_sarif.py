@@ -160,7 +160,7 @@ def _location(finding: Finding) -> _Data:
         line = None
     physical_location: _Data = {
         "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
-        "region": {"startLine": line or 1},
+        "region": {"startLine": line or 1},  # an alert needs some line
     }
     place: _Data = {"physicalLocation": physical_location}
     if finding.target:

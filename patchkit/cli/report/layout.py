@@ -158,7 +158,7 @@ def _labelled_block(
         for part in _folded(cell, room - indent):
             label.pad_right(indent - label.cell_len)
             yield Text.assemble(label, part)
-            label = Text()
+            label = Text()  # only the first line of a cell has its head
 
 
 def _block(cells: Sequence[Text], room: int) -> Iterator[Text]:
@@ -244,6 +244,7 @@ def _breaks(line: str, width: int) -> list[int]:
     used = 0
     for match in _WORD.finditer(line):
         word = match[0]
+        # Never before the first word, which is at 0.
         if match.start() and used + cell_len(word.rstrip()) > width:
             offsets.append(match.start())
             used = 0
