@@ -136,7 +136,7 @@ def patchkit_applied(
         request: The test's request.
 
     Yields:
-        The function to call with names of patches; none means all that are for here.
+        The function to call with names of patches; no names mean all that are for this process.
     """
     packs = request.config.getoption("patchkit_patches")
     with ExitStack() as stack:

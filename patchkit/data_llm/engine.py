@@ -109,7 +109,7 @@ class VLLMEngine(RowStage):
             async for answer in request(
                 _prompt(row), params, str(number), lora_request=adapter
             ):
-                if answer.finished:  # those before it are the parts so far
+                if answer.finished:  # an earlier answer has only the text so far
                     columns["time_taken_llm"] = time.perf_counter() - start
                     return {**columns, **_columns(row, answer)}
         raise RuntimeError("the engine ended before the answer did")
@@ -132,7 +132,7 @@ class VLLMEngine(RowStage):
         from vllm.lora.request import LoRARequest  # noqa: PLC0415 - in the actor
 
         if name not in self._adapters:
-            # Its name, an id from 1 on, and where it is: a path or a name on the hub.
+            # The adapter's name, an id from 1 on, and again the name: a path, or a name on the hub.
             self._adapters[name] = LoRARequest(name, len(self._adapters) + 1, name)
         return self._adapters[name]
 
@@ -140,7 +140,7 @@ class VLLMEngine(RowStage):
 def _prompt(row: Row) -> dict[str, Any]:
     """Return the prompt of a row: its tokens if it has some, but a text if it has images.
 
-    vLLM inserts tokens for the images as it makes tokens of the text.
+    vLLM inserts tokens for the images when it makes tokens of the text.
     """
     images = row.get("image")
     if images:

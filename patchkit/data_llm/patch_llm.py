@@ -192,8 +192,9 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
     trust = {"trust_remote_code": bool(engine_arguments.get("trust_remote_code"))}
     model = config.model_source
     tokenizer = {"model": engine_arguments.get("tokenizer") or model, **trust}
+    # The template is the model's own, even if its tokenizer is another's.
     template = {"model": model, **trust, "chat_template": config.chat_template}
-    # Ray starts each stage with 1 actor, and adds some up to `concurrency` as it falls behind.
+    # Ray starts each stage with 1 actor, and adds actors, up to `concurrency`, if rows pile up.
     options = {"concurrency": (1, config.concurrency), **_LIGHT}
     # A user may change the options of one stage, so each stage has dicts of its own.
     chosen: list[Stage] = []

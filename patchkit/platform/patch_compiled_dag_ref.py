@@ -36,7 +36,7 @@ def output_of(self: Any, index: int) -> OutputRef:
 
 
 class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
-    """A reference to one output, made of the one to all; `ray.get` accepts it as its base class."""
+    """A reference to one output, made of the reference to all; `ray.get` accepts this subclass."""
 
     def __init__(self, whole: CompiledDAGRef, index: int) -> None:
         super().__init__(whole._dag, whole._execution_index)  # noqa: SLF001 - as Ray makes one

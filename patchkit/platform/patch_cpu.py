@@ -44,8 +44,8 @@ def is_stock_cpu() -> bool | str:
     known = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
     if known not in (RAY_DEVICE_KEY, CPU):
         return f"vLLM's CPU platform has a Ray device key here: {known!r}"
-    # Not `vllm.platforms.current_platform`: reading it chooses a platform, which may be under way
-    # as this runs. Then, and before, `_current_platform` is None.
+    # Not `vllm.platforms.current_platform`: to read that chooses a platform, and this may run while
+    # vLLM chooses one. Until that is done, `_current_platform` is None.
     chosen = type(getattr(sys.modules["vllm.platforms"], "_current_platform", None))
     if chosen in (CpuPlatform, type(None)):
         return True

@@ -65,6 +65,7 @@ def command(
         release_options = options.ReleaseOptions(releases=(distribution,))
     with progress_bar() as progress:
         name, source = open_package(package, library)
+        # `brief`: names are looked up, and no source is compared.
         checked_releases = inputs.open_packages(
             release_options, roots, library, brief=True
         )

@@ -245,7 +245,7 @@ def _tell(
         from patchkit.cli.report.probe import print_probe  # noqa: PLC0415 - JSON needs no rich
 
         print_probe(result)
-    sys.stdout.flush()  # a signal may end this process next, as it ended the command
+    sys.stdout.flush()  # `end_as` may end this process by a signal, which flushes nothing
     for fault in faults:
         say(fault)
 

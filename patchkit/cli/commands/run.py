@@ -99,6 +99,7 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
     check_names(settings, [row.name for row in registry])
     for warning in contradictions(settings):
         say(warning)
+    # Only such a variable can leave a patch without a process.
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
@@ -285,7 +286,7 @@ def run_and_wait(
     former_mask = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*_PASSED_ON_SIGNALS, signal.SIGCHLD}
     )
-    sys.stdout.flush()  # or the child would write the same data again
+    sys.stdout.flush()  # else the child would write what is still in the buffer a second time
     pid = os.fork()
     if pid == 0:
         _redirect_stdout(stdout)

@@ -110,8 +110,8 @@ class ReportTable(Table):
         for cell in cells:
             word_widths += _word_widths(cell)
         if column is self.columns[-1]:
-            # In the last column, a word that is too wide even for a block is printed as it is: it
-            # does not force the table into blocks.
+            # A word of the last column that is too wide even for a block is printed at full width.
+            # As a block would not help, it does not count.
             word_widths = [width for width in word_widths if width <= room - MARGIN]
         return max(word_widths, default=1)
 

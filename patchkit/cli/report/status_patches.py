@@ -64,6 +64,7 @@ def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
     if not everything:
         idle = idle_patches(picture.processes)
     listed: dict[str, Occurrences] = {}
+    # False is sorted before True, so the user's patches come first.
     for name in sorted(occurrences, key=lambda name: is_own(occurrences[name])):
         if name not in idle:
             listed[name] = occurrences[name]

@@ -79,7 +79,7 @@ class Locks:
         Raises:
             LockError: The named lock is missing, or the user's cannot be read.
         """
-        # A user cannot write into an installed pack, so reviews of it are kept in another lock.
+        # A user cannot write into an installed pack, so has another lock for the reviews of it.
         is_foreign = self.home(row.pack) is None
         own = self.own(row.pack)
         files = []

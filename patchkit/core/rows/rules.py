@@ -367,7 +367,7 @@ def check_processes(
 
 
 def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
-    """Return the first fault, or None: its field (`.by`; '' for the row), value, and expectation."""
+    """Return the first fault, if any: field (`.by`; '' for the row), value, what is expected."""
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
     if row.by not in BY:

@@ -108,7 +108,7 @@ class Selection(Record):
         try:
             return self._not_for_here(row)
         except VersionError:
-            return None  # it is raised when the row is about to apply
+            return None  # the error is raised again when the row is about to apply
 
     def absent_here(self, row: Row) -> str | None:
         """Say why a row does not apply here, without looking for versions, which takes long.

@@ -108,6 +108,7 @@ def lex(text: str) -> Iterator[Token]:
         at = match.end()
         if kind == NEWLINE:
             if not begins_line and not depth:
+                # The end of a line is in no bracket (0), and begins no line (None).
                 yield Token(kind, "\n", start, at, 0, None)
                 begins_line = True
             line_start = at

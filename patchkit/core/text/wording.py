@@ -61,7 +61,7 @@ class Wording(NamedTuple):
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """The numbers of the first and last line of each of its texts, decorators included."""
-        # It begins with an end of line, so that the first line has number 1.
+        # The source begins with an added end of line, so that the first line has number 1.
         source = self.page.source
         lines = []
         for start, end in self.page.texts:

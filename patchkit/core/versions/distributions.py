@@ -74,7 +74,10 @@ class ProviderSearch:
         return self._provider(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Return the top-level packages and modules that belong to the same distribution."""
+        """Return the top-level packages and modules that belong to the same distribution.
+
+        The source of an installed release, a `Tree`, has them as well.
+        """
         dist = self.distribution()
         if self.package is None or dist is None:
             return frozenset()
@@ -204,7 +207,7 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
         # Not Python's own finders, which are asked already, nor patchkit's, which only pass on what
         # others find.
         if not home.startswith(("_frozen_importlib", "patchkit.")):
-            # A finder of other code may fail; it finds nothing then.
+            # A finder of other code may fail; it finds nothing then. None: a top-level package.
             with suppress(Exception):
                 yield finder.find_spec(package, None)
 
@@ -228,7 +231,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     """
     root = _root(dist)
     record = _record_of(dist, package)
-    if record:  # it lists the package's file
+    if record:  # one that lists the package's file
         if _is_unchanged(record, root, package):
             return _Evidence.PROVES
         return _Evidence.NAMES
@@ -245,7 +248,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     is_listed = package.name in listed and not whole_record
     if is_listed and root in package.place.parents[:2]:
         return _Evidence.NAMES
-    # Its package lies in another source tree, or in another folder of the path.
+    # The distribution's package lies in another source tree, or in another folder of the path.
     if _source_tree(dist) or _line(whole_record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
     return _Evidence.SILENT
