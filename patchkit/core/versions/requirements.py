@@ -375,7 +375,7 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
 
     Args:
         clauses: The bounds; `>1.2` gives `1.2` and versions after it: `1.3`, which follows all that
-            begin with 1.2, then `1.2.0.0.1` and `1.2.post1` to `1.2.post3`.
+            begin with 1.2, then `1.2.0.0.1` and `1.2.post1`.
     """
     for clause in clauses:
         version = _version(clause.version.removesuffix(".*"))
@@ -388,5 +388,4 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
         yield f"{epoch}{release}.0.0.1"  # just after `release` and its post releases
         # A post release counts as a release of its own, so a range may have such ones alone.
         post = version.post or 0
-        for number in range(post + 1, post + 4):
-            yield f"{epoch}{release}.post{number}"
+        yield f"{epoch}{release}.post{post + 1}"
