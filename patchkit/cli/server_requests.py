@@ -146,7 +146,7 @@ class ServerRequests:
             self._send_all()
         except (HTTPError, ValueError, LookupError) as error:
             self.faults.append(f"a request has failed: {error}")
-        if self._command_has_ended.is_set():
+        if self._command_has_ended.is_set():  # by itself: there is no server to end
             return
         self.has_ended_server = True
         with suppress(ProcessLookupError):

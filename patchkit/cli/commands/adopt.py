@@ -271,6 +271,7 @@ def _adopt_installation(
     adopted.add(files)
 
     def restore() -> None:
+        """Give back the edited files, unless some of their changes are in no row."""
         if adopted.left:
             say(_NOT_RESTORED)
         else:

@@ -122,6 +122,7 @@ def _version(versions: Versions, name: str) -> HealthLine:
     try:
         version = versions.find(name)
         if version is None:
+            # Rows for a distribution that is not installed just do not apply.
             severity = "warn" if name == "vllm" else "note"
             return HealthLine("versions", severity, name, "not installed")
         counts_as = version.counts_as
@@ -153,7 +154,7 @@ def _read_packs(
         origin = _origin(name, settings)
         message = f"{count(len(rows_of_pack), 'patch')}, {origin}"
         mark = "ok"
-        if origin == _FROM_PROJECT:
+        if origin == _FROM_PROJECT:  # read by commands here, not by every process
             mark = "warn"
             message += f", {ways_of_pack(name)}"
         lines.append(HealthLine("packs", mark, name, message))

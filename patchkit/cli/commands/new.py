@@ -346,7 +346,7 @@ def _look_up(
 
 def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
     """Yield what the author of the patches has to do next, in order."""
-    rows = shown(plans[0].place.file)
+    rows = shown(plans[0].place.file)  # all patches go into one pack
     names = " ".join(plan.patch.name for plan in plans)
     refusals = [plan.refusal for plan in plans if plan.refusal]
     if refusals:

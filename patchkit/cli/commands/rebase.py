@@ -206,7 +206,10 @@ def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
 
 
 def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
-    """Return the arguments of `patchkit check` for the carried patch and its releases."""
+    """Return the arguments of `patchkit check` for the carried patch and its new release.
+
+    With `--keep`, the patch must hold for the old release, too.
+    """
     arguments = [
         "check",
         rebase.row.name,

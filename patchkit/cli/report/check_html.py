@@ -342,6 +342,7 @@ def _diff(text: str) -> str:
     for line in text.splitlines():
         first_character = line[:1]
         css_class = _DIFF_CLASSES.get(first_character, "same")
+        # `+++ file` begins like an added line.
         is_heading = line.startswith(("--- ", "+++ ", "@@"))
         if is_heading:
             css_class = "at"

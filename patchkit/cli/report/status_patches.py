@@ -43,7 +43,7 @@ class ShownPatches(NamedTuple):
                 if process.is_due(patch):
                     status, _reason = process.stand(patch)
                     statuses.add(status)
-        described = " or ".join(sorted(statuses, reverse=True))
+        described = " or ".join(sorted(statuses, reverse=True))  # `skipped or armed`
         return folded_patches(len(self.folded), described or "for other roles")
 
 
