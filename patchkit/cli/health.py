@@ -88,7 +88,7 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
     packages: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
-            if change.inside_module:  # all others only name a module
+            if change.inside_module:  # not a Provide or an import call: these change no code
                 packages[package_of(change)] = None
     return list(packages)
 
