@@ -88,7 +88,8 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
     packages: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
-            if change.inside_module:  # not a Provide or an import call: these change no code
+            # A Provide or an import call changes no code of upstream.
+            if change.inside_module:
                 packages[package_of(change)] = None
     return list(packages)
 
