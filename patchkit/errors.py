@@ -50,7 +50,10 @@ class DeclarationError(PatchkitError):
     def __reduce__(
         self,
     ) -> tuple[type[DeclarationError], tuple[str, str | None, str, str, str]]:
-        """Pickle the arguments, not the message: an error goes from a worker to its engine."""
+        """Pickle the arguments, as a worker sends its error to the engine.
+
+        By default, pickle would call `__init__` with the message alone.
+        """
         return (
             type(self),
             (self.pack, self.patch, self.field, self.found, self.expected),
@@ -208,7 +211,7 @@ def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:
 
     Args:
         candidates: The words.
-        word: What they are to be like.
+        word: What they are to be like; '' prefers none.
         most: How many of them may be named.
 
     Returns:

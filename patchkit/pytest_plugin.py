@@ -136,7 +136,7 @@ def patchkit_applied(
         request: The test's request.
 
     Yields:
-        The function to call with names of patches; none means all that are for here.
+        The function to call with names of patches; no names mean all that are for this process.
     """
     packs = request.config.getoption("patchkit_patches")
     with ExitStack() as stack:
@@ -175,6 +175,8 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Skip the tests that are for another version of vLLM.
 
+    It comes last, when other plugins have left out the tests that are not to run.
+
     Args:
         config: The configuration of the run.
         items: The tests.
@@ -198,7 +200,7 @@ def pytest_collection_modifyitems(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail a test whose `vllm` marker `_skip_or_fail` could not decide.
+    """Fail a test whose `vllm` marker `_skip_or_fail` could not decide, before its fixtures run.
 
     Args:
         item: The test.

@@ -82,7 +82,7 @@ def set_up() -> None:
     try:
         arm(by="Ray's setup hook")
     finally:
-        _run_next()  # if both raise, the traceback shows both
+        _run_next()  # if this and `arm` both raise, the traceback shows both
 
 
 def _written(hook: object) -> str:
@@ -97,7 +97,7 @@ def _written(hook: object) -> str:
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         expected = "expected a function or 'module.attribute'"
         raise RuntimeEnvError(f"{_SETUP_HOOK}: found {hook!r}, {expected}")
-    return ".".join(parts)
+    return ".".join(parts)  # the hook as it was given, known to be a text
 
 
 def _pickled(hook: object) -> str:

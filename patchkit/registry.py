@@ -373,7 +373,7 @@ def row_of(pack: str, patch: Patch) -> Row:
     if roles is None:
         expected = "roles, as the pack is in no folder named 'platform' or 'worker'"
         raise DeclarationError(pack, patch.name, "roles", "none", expected)
-    return Row(pack, patch, frozenset(map(Role, roles)))
+    return Row(pack, patch, frozenset(map(Role, roles)))  # a pack may write 'worker'
 
 
 def _add_in_order(

@@ -137,7 +137,7 @@ def _run(arguments: list[str]) -> int:
     """Run one command, and return its exit code; see `run`."""
     try:
         # Not standalone: click returns what the command returns, and raises its own errors.
-        # As `obj`, the arguments are at hand for a page that shows the command line.
+        # The context keeps `obj`: `pages.py` shows the command line on an HTML page.
         code = group.main(arguments, "patchkit", standalone_mode=False, obj=arguments)
     except click.Abort:
         say("interrupted")

@@ -32,6 +32,7 @@ def contradicted(version: FoundVersion) -> str:
     """
     if version.source not in ("VLLM_VERSION", "PATCHKIT_VERSIONS"):
         return ""
+    # Without settings, this finds what is installed, whatever the variables name.
     installed = Versions().find(version.name)
     if installed is None:
         return ""
@@ -87,6 +88,7 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
     packages: dict[str, None] = {}
     for row in rows:
         for change in row.patch.changes:
+            # A Provide or an import call changes no code of upstream.
             if change.inside_module:
                 packages[package_of(change)] = None
     return list(packages)

@@ -52,6 +52,7 @@ def rows_of(
         UsageError: There are no such rows, and no findings that say why.
     """
     rows, findings = read_packs(Settings.read(), packs)
+    # Names choose rows of any pack. Only without names do packs choose, if there are any.
     chosen = [
         row for row in choose(rows, names) if names or not packs or row.pack in packs
     ]
@@ -66,11 +67,11 @@ def rows_of(
 
 
 def rows_beside(packs: Collection[str], rows: Collection[Row]) -> list[Row]:
-    """Return the rows of all packs but some; what they add is there for these.
+    """Return the rows of all packs but some, as these may build on what the other rows add.
 
     Args:
         packs: The packs of the command line; may be empty.
-        rows: The rows that are left out.
+        rows: The rows that are left out: those that are checked.
     """
     everything, _ = read_packs(Settings.read(), packs)
     return [row for row in everything if row not in rows]

@@ -25,7 +25,7 @@ def find_module(name: str) -> ModuleSpec | None:
     for part in parts:
         if spec is None or spec.submodule_search_locations is None:
             return None
-        # As if it were a top-level module: with its full name, the finder imports the parent.
+        # Look for `b` alone, not for `a.b`, for which the finder would import `a`.
         spec = PathFinder.find_spec(part, list(spec.submodule_search_locations))
     return spec
 

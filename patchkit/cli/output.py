@@ -116,6 +116,7 @@ def progress_bar() -> Iterator[Progress | None]:
         TextColumn("{task.fields[label]}"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        # The description is a column of its own, and no release was read yet.
         task = bar.add_task("", total=None, label="")
 
         def update(done: int, total: int, label: str) -> None:

@@ -11,5 +11,6 @@ def set_process_option(option: int, value: int) -> None:
         option: The number of the option, as `sys/prctl.h` defines it.
         value: Its new value.
     """
+    # None: the C library, which Python itself has loaded.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value)

@@ -146,7 +146,7 @@ class ServerRequests:
             self._send_all()
         except (HTTPError, ValueError, LookupError) as error:
             self.faults.append(f"a request has failed: {error}")
-        if self._command_has_ended.is_set():
+        if self._command_has_ended.is_set():  # by itself: there is no server to end
             return
         self.has_ended_server = True
         with suppress(ProcessLookupError):
@@ -172,7 +172,7 @@ class ServerRequests:
         models = self._request("GET", "/v1/models")
         model = json.loads(models.data)["data"][0]["id"]
         for body in self._bodies:
-            # A chat may have `prompt` or `input`, too; each body has one of the keys.
+            # Each body has one of the keys. The first one counts, as a chat may have others, too.
             path = next(path for key, path in _PATHS.items() if key in body)
             reply = self._request("POST", path, {"model": model, **body})
             if reply.status >= _FIRST_ERROR:

@@ -39,7 +39,8 @@ def run_alone(
     """
     children_before = _children()
     started = time.monotonic()
-    # Where the parent of a process ends, this process becomes its parent, and can end it.
+    # If a process of the command outlives its parent, it becomes a child of this process, which
+    # then can end it.
     set_process_option(_ADOPT_ORPHANS, 1)
     try:
         code = _run(command, environ, log, timeout)

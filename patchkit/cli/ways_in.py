@@ -42,6 +42,7 @@ class NotCarried(NamedTuple):
         return "ok"
 
     def __str__(self) -> str:
+        """Return the end of a message about a way in; '' if it reads every pack."""
         names = ", ".join([*self.expected, *self.named])
         if not names:
             return ""

@@ -120,6 +120,7 @@ class Record:
             if isinstance(default, _Factory):
                 factories.append((name, default))
         cls._factories = tuple(factories)
+        # A class may bring one of these two itself.
         if "__match_args__" not in vars(cls):
             cls.__match_args__ = _names(cls, kw_only=False)  # type: ignore[misc]
         if "__init__" not in vars(cls):
@@ -178,6 +179,7 @@ def _fields_of(cls: type[Record], *, kw_only: bool) -> _Fields:
     value.
     """
     fields: _Fields = {}
+    # The nearest base comes first. It is read last, so that its fields replace those of others.
     bases = cls.__mro__[1:]
     for base in reversed(bases):
         attributes = vars(base)
@@ -223,7 +225,7 @@ def _init_of(cls: type[Record]) -> Any:
     parameters = ("self", *positional, *by_keyword)
     code = _keep_parameters.__code__.replace(
         co_name="__init__",
-        co_argcount=1 + len(positional),
+        co_argcount=1 + len(positional),  # `self` is the one
         co_kwonlyargcount=len(by_keyword),
         co_nlocals=1 + len(cls._declared),
         co_varnames=parameters,
@@ -254,7 +256,7 @@ def _init_of(cls: type[Record]) -> Any:
 
 
 def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the defaults of fields, those without one left out."""
+    """Return the defaults of fields by name; a field without a default is left out."""
     defaults = {}
     for name in names:
         _annotation, default, _is_kw_only = cls._declared[name]

@@ -47,7 +47,7 @@ class VLLMEngine(RowStage):
             engine_arguments: Arguments of `AsyncEngineArgs` but for the model.
             task: `generate` or `embed`.
             pending: How many rows may be in the engine at a time; None for a tenth more than it
-                works on at a time, and -1 for any number.
+                works on at a time (`max_num_seqs` in each pipeline stage), and -1 for any number.
         """
         import vllm  # noqa: PLC0415 - in the actor
 
@@ -68,7 +68,7 @@ class VLLMEngine(RowStage):
         weakref.finalize(self, self._engine.shutdown)
 
     async def _started(self, engine_arguments: dict[str, Any]) -> Any:
-        """Start an engine on the event loop from which it is called later."""
+        """Start an engine; this is a coroutine, so that it runs on the loop that later calls it."""
         defaults: dict[str, str] = {}
         if self._embeds:
             defaults = self._arguments_to_embed()
@@ -109,7 +109,7 @@ class VLLMEngine(RowStage):
             async for answer in request(
                 _prompt(row), params, str(number), lora_request=adapter
             ):
-                if answer.finished:  # those before it are the parts so far
+                if answer.finished:  # an earlier answer has only the text so far
                     columns["time_taken_llm"] = time.perf_counter() - start
                     return {**columns, **_columns(row, answer)}
         raise RuntimeError("the engine ended before the answer did")
@@ -132,7 +132,7 @@ class VLLMEngine(RowStage):
         from vllm.lora.request import LoRARequest  # noqa: PLC0415 - in the actor
 
         if name not in self._adapters:
-            # Its name, an id from 1 on, and where it is: a path or a name on the hub.
+            # The adapter's name, an id from 1 on, and again the name: a path, or a name on the hub.
             self._adapters[name] = LoRARequest(name, len(self._adapters) + 1, name)
         return self._adapters[name]
 
@@ -140,7 +140,7 @@ class VLLMEngine(RowStage):
 def _prompt(row: Row) -> dict[str, Any]:
     """Return the prompt of a row: its tokens if it has some, but a text if it has images.
 
-    vLLM inserts tokens for the images as it makes tokens of the text.
+    vLLM inserts tokens for the images when it makes tokens of the text.
     """
     images = row.get("image")
     if images:
@@ -213,8 +213,11 @@ def placed(
     tensor_parallel = engine_arguments.get("tensor_parallel_size", 1)
     workers = tensor_parallel * engine_arguments.get("pipeline_parallel_size", 1)
     device = _device()
-    if not device and accelerator_type:  # no node has one yet: Ray waits for it
+    # No node has an accelerator yet: Ray waits until one has.
+    if not device and accelerator_type:
         device = "GPU"
+    # Workers of the Ray executor are actors themselves. All others are children of this actor, and
+    # use its resources.
     if workers > 1 and engine_arguments["distributed_executor_backend"] == "ray":
         group = partial(_in_a_group, workers, device, accelerator_type)
         # The actor itself takes no GPU from the group: its workers need all of them.
@@ -240,7 +243,7 @@ def _device() -> str:
     if len(accelerators) > 1:
         names = " and ".join(accelerators)
         raise RuntimeError(f"found {names} in this cluster, expected one of them")
-    return "".join(accelerators)
+    return "".join(accelerators)  # the only one, or ''
 
 
 def _in_a_group(
@@ -248,8 +251,9 @@ def _in_a_group(
 ) -> dict[str, Any]:
     """Reserve a bundle for each worker, all on one node, and return the options of the actor.
 
-    Ray calls this for each actor. The actor's engine finds the placement group, as it captures
-    child tasks, and its Ray executor puts a worker into each bundle.
+    Ray calls this for each actor. The actor's engine finds the placement group, as the group
+    captures child tasks, and its Ray executor puts a worker into each bundle. The actor has a name
+    only for `_remove_after` to look for.
     """
     bundle: dict[str, float] = {"CPU": 1}
     if device:
@@ -269,7 +273,7 @@ def _in_a_group(
 def _remove_after(name: str, group: PlacementGroup) -> None:
     """Wait until the named actor is gone, then remove its group; Ray would keep it for the job."""
     with contextlib.suppress(Exception):  # Ray is shut down, and the group with it
-        while name not in list_named_actors():  # it has not started yet
+        while name not in list_named_actors():  # the actor has not started yet
             time.sleep(0.2)
         while name in list_named_actors():
             time.sleep(0.2)

@@ -38,6 +38,7 @@ def can_serve() -> bool | str:
     spec = PathFinder.find_spec("ray.data.llm", list(ray.data.__path__))
     if spec is not None:
         return f"this Ray has ray.data.llm: {spec.origin}"
+    # What the stages below pass to `map_batches`.
     needed = {"concurrency", "fn_constructor_kwargs", "ray_remote_args_fn"}
     missing = needed - inspect.signature(Dataset.map_batches).parameters.keys()
     if not missing:
@@ -116,7 +117,7 @@ class Processor:
         preprocess: Function = None,
         postprocess: Function = None,
     ) -> None:
-        # `dict` returns a copy of a row: no column is added to it, and none left out.
+        # `dict` stands for a function that is None: it copies a row, so adds and drops no column.
         add_columns = preprocess or dict
         result_of = postprocess or dict
 
@@ -191,8 +192,9 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
     trust = {"trust_remote_code": bool(engine_arguments.get("trust_remote_code"))}
     model = config.model_source
     tokenizer = {"model": engine_arguments.get("tokenizer") or model, **trust}
+    # The template is the model's own, even if its tokenizer is another's.
     template = {"model": model, **trust, "chat_template": config.chat_template}
-    # Ray starts each stage with 1 actor, and adds some up to `concurrency` as it falls behind.
+    # Ray starts each stage with 1 actor, and adds actors, up to `concurrency`, if rows pile up.
     options = {"concurrency": (1, config.concurrency), **_LIGHT}
     # A user may change the options of one stage, so each stage has dicts of its own.
     chosen: list[Stage] = []
@@ -211,10 +213,10 @@ def _vllm(config: vLLMEngineProcessorConfig) -> list[Stage]:
 def _engine_kwargs(config: vLLMEngineProcessorConfig) -> dict[str, Any]:
     """Return the engine's arguments with Ray's defaults, without `model` and `task`.
 
-    These two are fields of `config` itself; among `engine_kwargs` they may only repeat it.
+    These two are fields of `config` itself; `engine_kwargs` may only repeat their values.
 
     Raises:
-        ValueError: They contradict it.
+        ValueError: `engine_kwargs` has another value for one of them.
     """
     arguments = {
         "max_num_seqs": 128,
@@ -237,13 +239,14 @@ def _engine(
     """Return the stage of the engine, with the resources that a replica needs."""
     tasks = config.max_concurrent_batches
     options: dict[str, Any] = {"concurrency": config.concurrency}
-    # By default Ray sends an actor fewer. It calls `compute` deprecated, but has no other option.
+    # Ray sends an actor `_TASKS` tasks at a time. `compute`, which replaces `concurrency`, is the
+    # only option for more, although Ray calls it deprecated.
     if tasks > _TASKS:
         pool = ActorPoolStrategy(
             size=config.concurrency, max_tasks_in_flight_per_actor=tasks
         )
         options = {"compute": pool}
-    options["max_concurrency"] = tasks
+    options["max_concurrency"] = tasks  # how many of them the actor runs at a time
     options.update(engine.placed(engine_arguments, config.accelerator_type))
     if config.runtime_env:
         options["runtime_env"] = config.runtime_env

@@ -39,7 +39,7 @@ def loses_rows() -> bool | str:
 def read_to_the_end(
     fn: Callable[[Any], Any],
 ) -> Callable[[Iterable[Any], Any], Iterator[Any]]:
-    """Make the function that turns a task's batches into rows, as Ray's own function does.
+    """Make the function that turns a task's batches into rows; Ray calls it as it called its own.
 
     Ray pickles the function by value, as it is a local one, so its workers need not be patched.
 
@@ -66,7 +66,7 @@ def read_to_the_end(
             return []
 
         async def read_all() -> None:
-            """Read all batches at a time; rows that were returned go into the queue in order."""
+            """Read all batches at a time; rows that `read` returns go into the queue in order."""
             tasks = [loop.create_task(read(batch)) for batch in batches]
             finished = iter(tasks) if keeps_order else asyncio.as_completed(tasks)
             for task in finished:

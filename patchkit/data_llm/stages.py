@@ -60,6 +60,7 @@ class RowStage:
             return
         rows = [cloudpickle.loads(data) for data in batch[DATA_COLUMN]]
         new_columns = self._wait_for(self._all(rows))
+        # Objects: an array of bytes would lose zero bytes at their end.
         out = np.empty(len(rows), dtype=object)
         for index, (row, columns) in enumerate(zip(rows, new_columns, strict=True)):
             out[index] = cloudpickle.dumps({**row, **columns})
@@ -76,7 +77,7 @@ class RowStage:
             return await asyncio.gather(*tasks)
         finally:
             for task in tasks:
-                task.cancel()
+                task.cancel()  # does nothing to one that is done
 
     async def _answer_or_name(self, row: Row) -> Row:
         """Return the new columns of a row; an error names the stage and shows the row."""
@@ -246,15 +247,15 @@ class HttpRequest(RowStage):
         self._headers = {"Content-Type": "application/json", **(headers or {})}
 
     async def _all(self, rows: list[Row]) -> list[Row]:
-        # A session for each batch; `_answer` uses it.
+        # Each batch has a session of its own, with which `_answer` posts.
         async with aiohttp.ClientSession(headers=self._headers) as self._session:
             if self._seconds is None:  # one request after the other
                 return [await self._answer_or_name(row) for row in rows]
             return await super()._all(rows)
 
     async def _answer(self, row: Row) -> Row:
-        # Reserve a start `seconds` after the one before, and wait until then; without `seconds`, do
-        # not wait.
+        # Starts are `seconds` apart: this one is that long after the one before, or after now if
+        # the one before is over already. Without `seconds`, there is no wait.
         now = time.monotonic()
         self._next_start = max(self._next_start, now) + (self._seconds or 0)
         await asyncio.sleep(self._next_start - now)

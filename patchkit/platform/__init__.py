@@ -22,7 +22,7 @@ _SUNSET = (
 
 
 def _ray_worker(name: str, body: str, vllm: str, change: Replace) -> Patch:
-    """Make the row for the actor of one Ray executor, by which its process has the device backend.
+    """Make the row that replaces the actor of one Ray executor, so that it has the device backend.
 
     Each executor has its own module and releases.
     """

@@ -27,7 +27,7 @@ _SUNSET = (
 
 
 def _checked(executor: str, name: str, number: str, *requires: str) -> Edit:
-    """Make the Edit of a method that refuses any Ray before `number`: it then accepts Ray 2.35.
+    """Make the Edit of a method that refuses any Ray before `number`, so that it accepts Ray 2.35.
 
     `executor` is the start of the target, up to the method's name.
     """

@@ -28,13 +28,14 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
     The class brings patchkit into the actor's process, and environment variables bring the rest.
     """
-    # The class that vLLM made an actor of, as Ray has derived it.
+    # The subclass that Ray has derived from the class that vLLM made an actor of.
     cls = instance.__ray_metadata__.modified_class
     role = role_of_actor(cls)
     if role is None:
         return wrapped(*args, **kwargs)
+    # The pickle of the class now begins with the carrier, which arms the process that unpickles it.
     ActorCarrier(role).put_before(cls)
-    given = kwargs.get("runtime_env") or {}  # by the caller, as its `env_vars` are
+    given = kwargs.get("runtime_env") or {}  # what vLLM or its caller asks for
     settings = {name: os.environ[name] for name in _variables() if name in os.environ}
     asked = {ROLE_VARIABLE: str(role), PARENT_VARIABLE: this_process()}
     # The caller's variables win over this process's settings, as in `patchkit.ray.runtime_env`.
@@ -44,9 +45,9 @@ def with_patchkit(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _variables() -> set[str]:
-    """Name the variables that decide which patches apply: patchkit's, and `env` of each row.
+    """Name the variables that decide which patches apply: patchkit's own, and that of each row.
 
-    `env` is `NAME` or `NAME=value`.
+    A row's `env` is `NAME` or `NAME=value`.
     """
     session = current()
     rows = [state.row.patch for state in session.states.values()] if session else []

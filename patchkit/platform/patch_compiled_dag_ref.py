@@ -21,12 +21,12 @@ def is_one_reference() -> bool | str:
 
 
 def output_of(self: Any, index: int) -> OutputRef:
-    """Be `CompiledDAGRef.__getitem__`: the reference to one output of `refs`, the one to all.
+    """Be `CompiledDAGRef.__getitem__`: return a reference to one output; `self` refers to all.
 
     Python calls it for `refs[index]`, and for each item of a loop over `refs`.
 
     Raises:
-        IndexError: There is no such output; this ends a loop.
+        IndexError: There is no such output; Python ends a loop over `refs` by this error.
     """
     if not 0 <= index < len(self._dag_output_channels):
         raise IndexError(
@@ -36,7 +36,7 @@ def output_of(self: Any, index: int) -> OutputRef:
 
 
 class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
-    """A reference to one output, made of the one to all; `ray.get` accepts it as its base class."""
+    """A reference to one output, made of the reference to all; `ray.get` accepts this subclass."""
 
     def __init__(self, whole: CompiledDAGRef, index: int) -> None:
         super().__init__(whole._dag, whole._execution_index)  # noqa: SLF001 - as Ray makes one
@@ -44,11 +44,11 @@ class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
         self._index = index
 
     def __del__(self) -> None:
-        """Do nothing: the base would fetch what nobody has, and `_whole` does that itself."""
+        """Do nothing: the base class fetches here what nobody fetched, which `_whole` does, too."""
 
     def get(self, timeout: float | None = None) -> Any:
-        """Fetch all outputs, once for all references to them, and return this one or the error."""
-        # The outputs are kept in the reference to all, which those to one output share.
+        """Return this output, or raise the error; only the first of all references fetches them."""
+        # The outputs are kept in `_whole`, which all references to one output share.
         state = vars(self._whole)
         if OUTPUTS not in state:
             state[OUTPUTS] = _fetched(self._whole, timeout)
@@ -58,7 +58,7 @@ class OutputRef(CompiledDAGRef):  # type: ignore[misc, unused-ignore]
 
 
 def _fetched(whole: CompiledDAGRef, timeout: float | None) -> Any:
-    """Fetch all outputs, or return the error in their place: Ray answers only once."""
+    """Fetch all outputs; an error is returned, to be kept in their place, as Ray answers once."""
     try:
         return whole.get(timeout)
     except Exception as error:  # noqa: BLE001 - each reference raises it

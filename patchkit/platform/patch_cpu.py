@@ -40,11 +40,12 @@ RAY_DEVICE_KEY = _DeviceKey()
 
 def is_stock_cpu() -> bool | str:
     """Answer the row's `when`: True, or the reason why this platform is to stay as it is."""
-    # Stock is a platform without a key, or with this one; a fork may have another.
+    # A class without a key counts as one with ours, which it may have already. Another is a fork's.
     known = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
     if known not in (RAY_DEVICE_KEY, CPU):
         return f"vLLM's CPU platform has a Ray device key here: {known!r}"
-    # Not `vllm.platforms.current_platform`: reading it chooses a platform, and this runs meanwhile.
+    # Not `vllm.platforms.current_platform`: to read that chooses a platform, and this may run while
+    # vLLM chooses one. Until that is done, `_current_platform` is None.
     chosen = type(getattr(sys.modules["vllm.platforms"], "_current_platform", None))
     if chosen in (CpuPlatform, type(None)):
         return True

@@ -17,7 +17,7 @@ FIELDS = ("execution_timeout", "retrieval_timeout")
 
 def with_time_outs(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
     """Set Ray's old time-outs to vLLM's value, unless a user has set them, and build the graph."""
-    # The value that the wrapped method would set, needed before it runs.
+    # The wrapped method would set the same value, but the lines below need it before that.
     os.environ.setdefault(NEW_NAME, SECONDS)
     from ray.dag import DAGContext  # noqa: PLC0415 - reads the variable when it is imported
 
@@ -32,5 +32,5 @@ def _is_untouched(context: Any, field: str) -> bool:
     """Whether this Ray has an old time-out, which neither a variable nor code has changed."""
     if not hasattr(context, field) or f"RAY_DAG_{field}" in os.environ:
         return False
-    # The class has the default, of which each context starts with a copy.
+    # The class attribute is the default; each context starts with a copy of it.
     return bool(getattr(context, field) == getattr(type(context), field))

@@ -22,7 +22,7 @@ def compiles_without_overlap() -> bool | str:
 
 
 def without_overlap(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
-    """Compile without the keyword that this Ray lacks; RuntimeError if it is not false."""
+    """Compile without the keyword that this Ray lacks; RuntimeError if a caller sets it to true."""
     if kwargs.pop(OVERLAP, None):
         raise RuntimeError(
             f"found {OVERLAP}=True, which this Ray cannot do; unset "

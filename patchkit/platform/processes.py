@@ -97,7 +97,7 @@ def _rows(
 ) -> Iterator[ProcessRow]:
     """Yield the rows of a table, whose lines have a value of `by` and then several of `what`.
 
-    `name  EngineCore  StageEngineCoreProc` gives two rows.
+    `name  EngineCore  StageEngineCoreProc` gives two rows. Their other fields are the same.
     """
     for line in table.strip().split("\n"):
         by, *names = line.split()

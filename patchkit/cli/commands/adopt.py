@@ -183,7 +183,7 @@ def _adopt_pile(
     Raises:
         ScaffoldError: The pile patches nothing, or `only` names none of its modules.
     """
-    base = inputs.open_packages(release_options, [package], library)[-1]
+    base = inputs.open_packages(release_options, [package], library)[-1]  # the newest
     if Path(changed, "..", INIT).is_file():  # the folder around it is a package
         say(
             f"{changed} is a part of a package: adopt all of that, with --only for this part"
@@ -227,7 +227,7 @@ def _adopt_difference(
         ScaffoldError: The diff does not fit the release, or contains no change.
         UpstreamError: There is no such later release.
     """
-    base = inputs.open_packages(release_options, [package], library)[-1]
+    base = inputs.open_packages(release_options, [package], library)[-1]  # the newest
     adopted = DifferenceRows(_requirement(package, base.version), Path(changed).name)
     if changed.endswith(_ENDS_OF_DIFFS):
         files, adopted.left = of_diff(changed, _text_of(changed), base.source)
@@ -237,7 +237,7 @@ def _adopt_difference(
             raise UpstreamError(
                 f"found no release that {changed!r} allows, expected one at least on the index"
             )
-        # The newest of them.
+        # Compare with the newest release that is allowed.
         files = list(of_releases(base.source, later[-1].source, package))
     adopted.add(files)
     return adopted, _restore_nothing
@@ -271,6 +271,7 @@ def _adopt_installation(
     adopted.add(files)
 
     def restore() -> None:
+        """Give back the edited files, unless some of their changes are in no row."""
         if adopted.left:
             say(_NOT_RESTORED)
         else:

@@ -97,7 +97,8 @@ def command(
     search = Search(suspects, {row.name: row.patch.after for row in rows}, trials.fails)
     trials.expect("passes", (), "none")
     failing = search.minimal()
-    if not failing:  # not even all of them fail, which raises
+    # If the command passes even with all patches, `expect` raises.
+    if not failing:
         trials.expect("fails", suspects, "all")
     culprits = search.last(failing)
     accompanying = [
@@ -245,8 +246,8 @@ class _Trials:
     def _judge(self, run: dict[str, Any]) -> str:
         """Return the verdict on a run.
 
-        If patches could not be applied in it, it is compared with the first run with all suspects,
-        in which the same ones may have failed.
+        If patches could not be applied in the run, the verdict depends on whether the same ones
+        failed in the first run with all suspects.
         """
         if not run["failed"]:
             return judged(run)

@@ -168,6 +168,7 @@ def check_patches(
             beside=inputs.rows_beside(packs, rows),
         )
         report = check.run(progress)
+        # If a pack or a release could not be read, a finding says why nothing was checked.
         if rows and report.releases and not _is_unread(report):
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()

@@ -77,5 +77,5 @@ def command(
     comparisons = [compare(target, first, last) for target in targets]
     if form == "json":
         click.echo(diff_json(name, first.name, last.name, comparisons))
-    elif first.name != last.name or new:  # else the message above has said it
+    elif first.name != last.name or new:  # if not, `say` has said that nothing is newer
         print_diff(f"{name}: {first.name} to {last.name}", comparisons)

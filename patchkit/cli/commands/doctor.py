@@ -84,6 +84,7 @@ def _health_lines(
     try:
         registry = Registry(rows, installed_processes())
     except PatchkitError as error:
+        # With an empty registry, the other topics are still checked.
         registry = Registry()
         lines_of_packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
@@ -121,6 +122,7 @@ def _version(versions: Versions, name: str) -> HealthLine:
     try:
         version = versions.find(name)
         if version is None:
+            # Rows for a distribution that is not installed just do not apply.
             severity = "warn" if name == "vllm" else "note"
             return HealthLine("versions", severity, name, "not installed")
         counts_as = version.counts_as
@@ -152,7 +154,7 @@ def _read_packs(
         origin = _origin(name, settings)
         message = f"{count(len(rows_of_pack), 'patch')}, {origin}"
         mark = "ok"
-        if origin == _FROM_PROJECT:
+        if origin == _FROM_PROJECT:  # read by commands here, not by every process
             mark = "warn"
             message += f", {ways_of_pack(name)}"
         lines.append(HealthLine("packs", mark, name, message))
@@ -228,7 +230,7 @@ def _reviews_of_pack(
         LockError: The lock cannot be read.
     """
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
-    # The rows of a pack have one lock, except that a user's may have some of an installed pack's.
+    # The rows of a pack have one lock, but a user's may have only some rows of an installed pack.
     if len(files) < len(rows):
         yield HealthLine(
             "locks", "note", pack, "none: changes of their targets are not noticed"

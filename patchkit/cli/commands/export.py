@@ -58,7 +58,8 @@ def command(
     diff = result.diff()
     click.echo(diff, nl=False)
     messages = [*result.unwritten, *result.remarks]
-    # Without names, some patches may well be for other releases; all of them, hardly.
+    # A patch may be for other releases only. That is worth a message if the user has named it, or
+    # if nothing else was written.
     if names or not (diff or messages):
         messages += _not_due(rows, coverage)
     for message in messages:

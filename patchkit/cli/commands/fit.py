@@ -59,11 +59,13 @@ def command(
       patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
+    # The package is taken to have the name of the distribution.
     roots = [canonical(distribution).replace("-", "_")]
     if not any(release_options):
         release_options = options.ReleaseOptions(releases=(distribution,))
     with progress_bar() as progress:
         name, source = open_package(package, library)
+        # `brief`: names are looked up, and no source is compared.
         checked_releases = inputs.open_packages(
             release_options, roots, library, brief=True
         )

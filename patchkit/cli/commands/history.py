@@ -139,13 +139,14 @@ def _follow_patch(
     """
     package = released([row])[0]
     breaks: dict[str, Break] = {}
-    # Each search begins at the last version that holds, as the one before has found it.
+    # Each search begins at `last`, the last version that holds; the search before it finds that.
     last_break = Break(last=None)
+    # Releases are left out only if the user asks for nothing but the commits.
     if releases or nightlies or not repository:
         last_break = break_of(row, on_index(releases or canonical(package), library))
         breaks["releases"] = last_break
     if nightlies and last_break.first:
-        # With a bound that is a pre-release, the requirement allows pre-releases.
+        # Nightlies are pre-releases, which a requirement allows only if its bound is one.
         builds = on_index(f"{nightlies}>=0.dev0", library)
         breaks["nightlies"] = break_between(row, by_day(builds), last_break)
     if repository:

@@ -97,7 +97,7 @@ def command(
 
 
 def _described(hidden: Sequence[Row]) -> str:
-    """Describe rows that are not listed: `2 patches, and 5 that come with patchkit,`."""
+    """Describe rows that are not listed, for `… left out`: `2 patches, and 5 that come with …,`."""
     own = [row for row in hidden if is_own_pack(row.pack)]
     users_count = len(hidden) - len(own)
     if not own:

@@ -136,7 +136,7 @@ def _hint_to_be_read(file: Path, rows: Sequence[Row]) -> str:
     home = Locks.home(row.pack)
     if home is None:
         return ""
-    # The folder that the pack is imported from.
+    # The folder of the pack's top-level package; a wheel carries no file from outside of it.
     root = home.parents[row.pack.count(".")]
     if not file.resolve().is_relative_to(root.resolve()):
         return f"; a wheel does not carry it there: move it to {shown(home)}"

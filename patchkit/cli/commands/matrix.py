@@ -96,7 +96,7 @@ def _choose(rows: Sequence[Row], releases: str, form: str, library: Library) -> 
         say(f"left out: {cause}")
     project = checked_releases[0].project
     chosen: dict[str, list[Case]] = {}
-    for index in few(releases_by_case):
+    for index in few(releases_by_case):  # few releases that together have all cases
         version = checked_releases[index].version
         chosen[version] = [
             case for case, indexes in releases_by_case.items() if index in indexes

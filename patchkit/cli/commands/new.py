@@ -338,7 +338,7 @@ def _look_up(
     )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
-        # Reads all that the targets need at once; returns why releases cannot be read, if any.
+        # Of each release, read what all targets need at once; it returns the errors of releases.
         for fault in learn_all(releases, lambda _: targets, progress).values():
             raise fault
         return {target: look_up(target, releases) for target in targets}
@@ -346,7 +346,7 @@ def _look_up(
 
 def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
     """Yield what the author of the patches has to do next, in order."""
-    rows = shown(plans[0].place.file)
+    rows = shown(plans[0].place.file)  # all patches go into one pack
     names = " ".join(plan.patch.name for plan in plans)
     refusals = [plan.refusal for plan in plans if plan.refusal]
     if refusals:

@@ -128,6 +128,7 @@ def command(
     began = time.time()
     code = _run(argv, _environment(settings, names, journal), server, form)
     if code in CANNOT_RUN:
+        # Nothing has run, so the folder that was made for this run is empty.
         if settings.journal is None:
             discard_run(Path(journal))
         return code
@@ -244,7 +245,7 @@ def _tell(
         from patchkit.cli.report.probe import print_probe  # noqa: PLC0415 - JSON needs no rich
 
         print_probe(result)
-    sys.stdout.flush()  # a signal may end this process next, as it ended the command
+    sys.stdout.flush()  # `end_as` may end this process by a signal, which flushes nothing
     for fault in faults:
         say(fault)
 

@@ -169,7 +169,7 @@ def _faults(rebase: Rebase, *, offline: bool) -> Iterator[str]:
 def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
     """Run `patchkit check` on a copy of the pack with the planned files; return its JSON report.
 
-    It is run in a process of its own, as this one has imported the pack as it was.
+    It runs in a process of its own, as this process has imported the pack in its former state.
 
     Args:
         rebase: The row, with the files that are planned.
@@ -206,7 +206,10 @@ def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
 
 
 def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
-    """Return the arguments of `patchkit check` for the carried patch and its releases."""
+    """Return the arguments of `patchkit check` for the carried patch and its new release.
+
+    With `--keep`, the patch must hold for the old release, too.
+    """
     arguments = [
         "check",
         rebase.row.name,

@@ -73,7 +73,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
         _say_result(journal, started, status_command)
         if not own_packs:
             say(_packs_line(own_packs))
-    elif settings.journal is None:
+    elif settings.journal is None:  # the folder was made for this run, and is empty
         discard_run(Path(journal))
     return end_as(code)
 
@@ -99,6 +99,7 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
     check_names(settings, [row.name for row in registry])
     for warning in contradictions(settings):
         say(warning)
+    # Only such a variable can leave a patch without a process.
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
@@ -213,6 +214,7 @@ def _result_lines(
     processes = [
         process
         for process in picture.processes
+        # A process whose start is unknown counts as one of this run.
         if (process.started or started) >= started
     ]
     if not processes:
@@ -284,7 +286,7 @@ def run_and_wait(
     former_mask = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*_PASSED_ON_SIGNALS, signal.SIGCHLD}
     )
-    sys.stdout.flush()  # or the child would write the same data again
+    sys.stdout.flush()  # else the child would write what is still in the buffer a second time
     pid = os.fork()
     if pid == 0:
         _redirect_stdout(stdout)
@@ -360,7 +362,8 @@ def _become(
     """
     parent = os.getppid()
     set_process_option(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the option was set
+    # The parent died before the option was set, so nobody reads this exit code.
+    if os.getppid() != parent:
         os._exit(-signal.SIGKILL % 256)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os._exit(execute(argv, environ))
@@ -374,7 +377,8 @@ def _wait_for(pid: int) -> int:
             code = _collect_ended(pid)
             if code is not None:
                 return code
-        # Up to 0, a process has sent it; a terminal itself signals the command as well.
+        # Up to 0, a process has sent the signal, to this process alone. A terminal (above 0) sends
+        # it to the command as well.
         elif info.si_code <= 0:
             os.kill(pid, info.si_signo)
 

@@ -109,7 +109,7 @@ def command(
         _list_runs(form)
         return 0
     run = None
-    if source == "":
+    if source == "":  # as from an unset shell variable: not the newest run
         raise click.UsageError(
             "found an empty DIR, expected a directory, or a run's number"
         )
@@ -158,6 +158,7 @@ def _list_runs(form: str) -> None:
     results = []
     for run in all_runs():
         journals, _unreadable = read(str(run.folder))
+        # Only the numbers of the picture are used, so the name of the node does not matter.
         node = {"host": "", "directory": str(run.folder), "journals": journals}
         picture = draw([node])
         processes = picture.processes
@@ -192,7 +193,7 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
     run = find_run(source)
     if run is not None:
         return str(run.folder), run
-    if must_exist or source.isdecimal():
+    if must_exist or source.isdecimal():  # a number is no directory to wait for
         expected = (
             "expected one with journals, or a run that 'patchkit status --runs' lists"
         )

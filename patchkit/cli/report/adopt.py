@@ -135,6 +135,7 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
 
 
 def _patch(patch: Patch) -> Data:
+    """Return a row that was made, with its changes."""
     changes = [
         {"kind": change.kind, "target": str(change.place)} for change in patch.changes
     ]

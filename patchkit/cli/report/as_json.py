@@ -126,6 +126,7 @@ def _row(row: Row, reason: str | None) -> Data:
 
 
 def _change(change: Change) -> Data:
+    """Return what a row declares of a change, for `list` and `show`."""
     return {
         **named(change, "kind", target="place"),
         **named(change, "requires", "when"),
@@ -261,6 +262,7 @@ def diff_json(
 
 
 def _comparison(comparison: Comparison) -> Data:
+    """Return a target in both releases, and how it differs, for `diff`."""
     return {
         "target": comparison.target,
         "from": _side(comparison.old),

@@ -159,6 +159,7 @@ def _state_lines(state_table: view.StateTable) -> Iterator[str]:
             marks = [_mark(state) for state in states]
             marks_by_patch[patch] = marks
         elif any(states):
+            # A patch with no state at all has nothing to do with the releases.
             fine_count += 1
     if fine_count == 1:
         yield "1 patch holds, or does not target these releases.\n"
@@ -258,7 +259,7 @@ def _code(text: str) -> str:
     flat = one_line(text)
     longest_fence = _longest_fence(flat)
     fence = "`" * (longest_fence + 1)
-    pad = ""
+    pad = ""  # keeps a backtick at an end of the text apart from the fence
     if "`" in flat:
         pad = " "
     return f"{fence}{pad}{flat}{pad}{fence}"

@@ -247,6 +247,7 @@ class _Body:
         """Return a diff of upstream's source, folded until it is clicked."""
         runs = self._runs_of([diff])
         numbers = map(str, runs)
+        # '-' is the number of no run; with '', the script would show the diff for every run.
         run_numbers = " ".join(numbers) or "-"
         spans = counted_spans(diff.releases, self._report)
         releases = escaped(spans)
@@ -341,6 +342,7 @@ def _diff(text: str) -> str:
     for line in text.splitlines():
         first_character = line[:1]
         css_class = _DIFF_CLASSES.get(first_character, "same")
+        # `+++ file` begins like an added line.
         is_heading = line.startswith(("--- ", "+++ ", "@@"))
         if is_heading:
             css_class = "at"

@@ -144,7 +144,7 @@ def _message(group: FindingGroup, report: Report) -> str:
     releases = releases_of(group, report)
     if releases:
         lines.append(f"Releases: {releases}")
-    if not in_repository(finding.file):
+    if not in_repository(finding.file):  # GitHub shows no such file, so name it here
         place = location(finding)
         lines.append(place)
     known_lines = filter(None, lines)
@@ -160,7 +160,7 @@ def _location(finding: Finding) -> _Data:
         line = None
     physical_location: _Data = {
         "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
-        "region": {"startLine": line or 1},
+        "region": {"startLine": line or 1},  # an alert needs some line
     }
     place: _Data = {"physicalLocation": physical_location}
     if finding.target:

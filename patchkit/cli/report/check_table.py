@@ -160,7 +160,7 @@ def _group_lines(group: FindingGroup, report: Report, width: int) -> Iterator[Te
     fix, commands = fix_of(finding)
     if fix:
         first, *others = _wrapped(f"fix: {fix}", width, target)
-        label, space, text = first.partition(" ")
+        label, space, text = first.partition(" ")  # the label `fix:` has a style
         yield Text.assemble((label, "note"), space, text)
         for line in [*others, *commands]:
             yield Text(line)

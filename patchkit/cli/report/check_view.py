@@ -44,6 +44,7 @@ class StateTable(NamedTuple):
     rows: Mapping[str, tuple[State | None, ...]]
 
     def __str__(self) -> str:
+        """Return the title of the table: `vllm 0.9.0 - 0.11.0, 3 releases`."""
         releases: list[str] = []
         for run in self.runs:
             releases += run.releases

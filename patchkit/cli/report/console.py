@@ -176,6 +176,7 @@ def print_lines(out: Console, lines: Sequence[Line]) -> None:
 def _line(line: Text, description: str, width: int) -> Text:
     """Append a description to a line, or below it where it would be wider than `width`."""
     is_too_wide = line.cell_len + cell_len(description) > width
+    # The last cell was padded for a description beside it.
     if is_too_wide or not description:
         line.rstrip()
     if not is_too_wide:

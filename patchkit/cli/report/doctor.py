@@ -62,6 +62,7 @@ def print_bootstrap(
         ([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder)),
     ]
     if bootstrap.state in _FIXES:
+        # With empty cells, so that it stands below the folder.
         lines.append(([Text(), Text()], _FIXES[bootstrap.state]))
     effect = ""
     if bootstrap.state != "absent":

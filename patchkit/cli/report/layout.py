@@ -110,8 +110,8 @@ class ReportTable(Table):
         for cell in cells:
             word_widths += _word_widths(cell)
         if column is self.columns[-1]:
-            # In the last column, a word that is too wide even for a block is printed as it is: it
-            # does not force the table into blocks.
+            # A word of the last column that is too wide even for a block is printed at full width.
+            # As a block would not help, it does not count.
             word_widths = [width for width in word_widths if width <= room - MARGIN]
         return max(word_widths, default=1)
 
@@ -158,7 +158,7 @@ def _labelled_block(
         for part in _folded(cell, room - indent):
             label.pad_right(indent - label.cell_len)
             yield Text.assemble(label, part)
-            label = Text()
+            label = Text()  # only the first line of a cell has its head
 
 
 def _block(cells: Sequence[Text], room: int) -> Iterator[Text]:
@@ -244,6 +244,7 @@ def _breaks(line: str, width: int) -> list[int]:
     used = 0
     for match in _WORD.finditer(line):
         word = match[0]
+        # Never before the first word, which is at 0.
         if match.start() and used + cell_len(word.rstrip()) > width:
             offsets.append(match.start())
             used = 0

@@ -65,7 +65,7 @@ def _print_processes(target: ProbedTarget, out: Console) -> None:
             shown = count(len(pids), "process")
         out.print(plain(f"  {role}, {shown}: {words}"), soft_wrap=True)
     others = [seen for seen in target.processes if not _has_seen(seen)]
-    if others and lines:
+    if others and lines:  # without lines, the roles are followed by the same message
         number = count(len(others), "process")
         out.print(plain(f"  not imported in {number}", "note"), soft_wrap=True)
 

@@ -127,7 +127,7 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
     while waiting:
         line = waiting.pop()
         yield line
-        if len(line.processes) == 1:  # those of a bundle have no children
+        if len(line.processes) == 1:  # the processes of a bundle have no children
             # `pop` takes from the end: the first child comes next, and its children after it.
             waiting += reversed(_lines_below(line, children))
 
@@ -190,7 +190,8 @@ def _is_verified(process: ProcessStatus) -> bool:
 
 
 def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
-    """Return how long ago running processes last verified their patches, the longest of them."""
+    """Return how long ago running processes verified their patches: of several, the longest."""
+    # `or 0` is for type checkers: `_is_verified` means that there is a moment.
     moments = [process.verified or 0 for process in processes if _is_verified(process)]
     if not moments:
         return Text("", style="note")

@@ -188,6 +188,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
         if was_gone:
             return ""
         return f"gone: {step.reason}"
+    # Both states are `present`, so it is the fingerprint that differs.
     if previous.state == "present":
         return "changed"
     event = "moved here"

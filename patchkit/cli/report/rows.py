@@ -264,6 +264,7 @@ def _releases(spans: Iterable[Span]) -> Iterator[str]:
     """
     for project, group in groupby(spans, lambda span: span.project):
         texts = [_span(span) for span in group]
+        # Of more, the first and the last ones are shown: `_MANY` parts with `middle`.
         if len(texts) > _MANY:
             middle = f"… {len(texts) - _MANY + 1} more …"
             texts = [texts[0], middle, *texts[len(texts) - _MANY + 2 :]]
@@ -282,7 +283,7 @@ def _location(change_here: ChangeHere) -> str:
     path = Path(target.file or "")
     defined = target.defined or str(change_here.change.place)
     module, _, _ = defined.partition(":")
-    depth = module.count(".") + 1
+    depth = module.count(".") + 1  # `vllm.envs` is two parts of the path
     if path.stem == "__init__":
         depth += 1
     file = "/".join(path.parts[-depth:])

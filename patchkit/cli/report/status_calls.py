@@ -53,6 +53,7 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
                 _process_lines(not_called, picture.now),
                 callers,
             )
+    # Why the table has no rows: the last reason that holds.
     if_empty = "no target that can be observed is applied"
     if is_observed:
         if_empty = "each target that can be observed was called"

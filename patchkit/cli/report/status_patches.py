@@ -43,7 +43,7 @@ class ShownPatches(NamedTuple):
                 if process.is_due(patch):
                     status, _reason = process.stand(patch)
                     statuses.add(status)
-        described = " or ".join(sorted(statuses, reverse=True))
+        described = " or ".join(sorted(statuses, reverse=True))  # `skipped or armed`
         return folded_patches(len(self.folded), described or "for other roles")
 
 
@@ -64,6 +64,7 @@ def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
     if not everything:
         idle = idle_patches(picture.processes)
     listed: dict[str, Occurrences] = {}
+    # False is sorted before True, so the user's patches come first.
     for name in sorted(occurrences, key=lambda name: is_own(occurrences[name])):
         if name not in idle:
             listed[name] = occurrences[name]

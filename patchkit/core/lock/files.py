@@ -57,7 +57,7 @@ class Locks:
         return united(row.name, locks)
 
     def file(self, row: Row) -> Path | None:
-        """Find the file of the lock for a row, the user's if an installed pack has one, too.
+        """Find the file of the lock for a row: the user's rather than that of an installed pack.
 
         Args:
             row: The row.
@@ -79,7 +79,7 @@ class Locks:
         Raises:
             LockError: The named lock is missing, or the user's cannot be read.
         """
-        # A user cannot write into an installed pack, so reviews of it are kept in another lock.
+        # A user cannot write into an installed pack, so has another lock for the reviews of it.
         is_foreign = self.home(row.pack) is None
         own = self.own(row.pack)
         files = []
@@ -89,7 +89,7 @@ class Locks:
                     f"found no file {str(self._lock_of_all)!r}, expected a lock"
                 )
             files.append(self._lock_of_all)
-            # The named lock stands in place of that of a pack here, and beside an installed one's.
+            # The named lock replaces that of the user's own pack, and adds to an installed pack's.
             if own is not None and is_foreign:
                 files.append(own)
             return files
@@ -102,7 +102,8 @@ class Locks:
     def _added_files(self, row: Row, own: Path | None) -> list[Path]:
         """Return the lock in the user's folder for a row of an installed pack, if it is to be used.
 
-        That is if it exists, and has the row, or the pack brings no lock of its `own`; else [].
+        It is used if it has an entry for the row; without one, only if the pack brings no lock
+        (`own` is None). If it is not used, or does not exist, the list is empty.
         """
         if self._added_lock is None or not self._added_lock.exists():
             return []
@@ -191,7 +192,7 @@ def _folders(pack: str) -> Iterator[Path]:
             yield Path(file).parent  # the pack is a plain module
         return
     folder = Path(package_folders[0])
-    for _ in pack.split("."):
+    for _ in pack.split("."):  # up to the top-level package
         yield folder
         folder = folder.parent
     for root in (folder, folder.parent):

@@ -244,6 +244,7 @@ def _add_line(line: str, entries: _Patches) -> str:
         return _add_patch(text, entries)
     if depth == 2 and targets is not None and is_target:
         return _add_target(text, targets)
+    # `spans` is None if no target is above, and empty if this is the target's first span.
     if depth == 4 and spans is not None:
         return _add_span(text, spans)
     if depth == 6 and spans:
@@ -258,9 +259,8 @@ def _last(entries: dict[str, _Value] | None) -> _Value | None:
     return next(reversed(entries.values()))
 
 
-# Each of these returns what was expected if the text is malformed, else ''.
 def _add_patch(text: str, entries: _Patches) -> str:
-    """Add a patch, still without targets."""
+    """Add a patch, still without targets; return '', or what was expected (see `_add_line`)."""
     is_repeated = text in entries
     if is_repeated or " " in text:
         return "the name of a patch, each once"
@@ -269,7 +269,7 @@ def _add_patch(text: str, entries: _Patches) -> str:
 
 
 def _add_target(text: str, targets: _Targets) -> str:
-    """Add a target, still without spans."""
+    """Add a target, still without spans; return '', or what was expected (see `_add_line`)."""
     if text in targets:
         return "each target once"
     targets[text] = []
@@ -277,7 +277,7 @@ def _add_target(text: str, targets: _Targets) -> str:
 
 
 def _add_span(text: str, spans: list[Span]) -> str:
-    """Add a fingerprint and its releases."""
+    """Add a fingerprint and its releases; return '', or what was expected (see `_add_line`)."""
     match = _SPAN.fullmatch(text)
     if match is None:
         return "such as '0123456789abcdef  vllm 0.11.1 - 0.13.0'"
@@ -293,7 +293,7 @@ def _add_span(text: str, spans: list[Span]) -> str:
 
 
 def _add_wordings(text: str, spans: list[Span]) -> str:
-    """Add wordings to the last span."""
+    """Add wordings to the last span; return '', or what was expected (see `_add_line`)."""
     if not _WORDINGS.fullmatch(text):
         return f"such as '{_WRITTEN} 0123456789abcdef'"
     span = spans[-1]

@@ -52,11 +52,12 @@ def _text(value: Any) -> str:
         return repr(value)
     if isinstance(value, enum.Enum):
         return f"{_name(kind)}.{value.name}"
+    # In Python 3.10, `list[int]` is an instance of `type`, too; it is a GenericAlias.
     if (
         isinstance(value, (type, FunctionType, BuiltinFunctionType))
         and kind is not GenericAlias
     ):
-        return _name(value)  # in Python 3.10, `list[int]` is an instance of `type`, too
+        return _name(value)
     if isinstance(value, (set, frozenset)):
         return _set_text(value)
     if kind is dict:
@@ -103,8 +104,10 @@ def _reduced(value: Any) -> str:
     """Write a value as the call that pickle would rebuild it with, and its state."""
     # The class is used, not the value, as `list[int]` passes on the methods of `list`.
     kind: Any = type(value)
+    # A function that code has registered with `copyreg` for the class, as `re` does.
     reduce = dispatch_table.get(kind)
     try:
+        # Always protocol 4, as the default differs between versions of Python.
         reduced: Any = reduce(value) if reduce else kind.__reduce_ex__(value, 4)
     except Exception as error:
         raise CanonicalError(f"a {kind.__name__}: {error}") from error

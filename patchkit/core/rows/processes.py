@@ -194,7 +194,7 @@ def _rows_by_text(rows: Iterable[ProcessRow], by: str) -> dict[str, ProcessRow]:
 
 
 def target_of(process: Any) -> str:
-    """Name the function that a `multiprocessing` process runs; its class if that has its own `run`.
+    """Name the function that a `multiprocessing` process runs; its class if it has no function.
 
     Args:
         process: An object of any class that has a process's attributes.

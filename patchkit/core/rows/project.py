@@ -99,6 +99,7 @@ class Project:
                 for file in sorted(folder.glob(pattern)):
                     parts = file.parent.relative_to(folder).parts
                     is_module = all(map(str.isidentifier, parts))
+                    # patchkit's own packs are read anyway.
                     if is_module and parts[0] != "patchkit" and _holds_rows(file):
                         packs[".".join(parts)] = None
         return list(packs)
@@ -111,7 +112,8 @@ class Project:
     def _is_own(self, top: str) -> bool:
         """Whether the package that Python finds lies in a folder of this project.
 
-        True for one that code has put into `sys.modules` without a spec: it would stay there.
+        True also for a module that code has put into `sys.modules` without a spec, as no folder on
+        `sys.path` would replace it.
         """
         try:
             spec = find_spec(top)
@@ -183,7 +185,7 @@ def _is_found(name: str) -> bool:
 
 
 def _section(file: Path) -> object:
-    """Return the section of patchkit in a file; None if it, or the file, is not there."""
+    """Return `[tool.patchkit]` of a file; None if the file is not there, or has no such table."""
     try:
         source = file.read_bytes()
     except OSError:
@@ -267,7 +269,7 @@ def _check_release(file: Path, text: str) -> None:
 def _lock(file: Path, value: object) -> str:
     """Return the lock's file, which is written relative to the folder of `pyproject.toml`.
 
-    The path stays as it is written if the working directory is that folder.
+    If the working directory is that folder, the path stays as it is written, for messages.
     """
     if not isinstance(value, str) or not value:
         _refuse(file, "lock", value, "a file")

@@ -250,7 +250,7 @@ def _check_roles(checks: _FieldChecks, roles: Any) -> None:
     is_filled = isinstance(roles, _COLLECTIONS) and roles
     checks.require(is_filled, "roles", roles, expected)
     for role in roles:
-        if role not in names:
+        if role not in names:  # a Role equals its text
             shown = f"the unknown role {role!r}"
             checks.refuse("roles", shown, expected)
 
@@ -306,7 +306,7 @@ def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
     checks.require(is_collection, field, names, expected)
     for name in names:
         package = _parsed(name)
-        if package is None or package.qualname:
+        if package is None or package.qualname:  # as in `module:TABLE['key']`
             shown = repr(name)
             expected = "a package; an item of a container is a target itself"
             checks.refuse(field, shown, expected)
@@ -367,7 +367,7 @@ def check_processes(
 
 
 def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
-    """Return the first field at fault, its value and what is expected; None for a sound row."""
+    """Return the first fault, if any: field (`.by`; '' for the row), value, what is expected."""
     if not isinstance(row, ProcessRow):
         return "", repr(row), "a ProcessRow"
     if row.by not in BY:
@@ -394,6 +394,6 @@ def _is_nameable(row: ProcessRow) -> bool:
     """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
     if row.by not in NAMED and row.what:
         return True
-    # Not parsed as a target: a qualname with `<locals>` is valid here.
+    # Refuses '', too. Not parsed as a target: a qualname with `<locals>` is valid here.
     text = str(row.what)
     return re.fullmatch(r"[^:]+:[^:]+", text) is not None

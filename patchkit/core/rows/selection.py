@@ -108,7 +108,7 @@ class Selection(Record):
         try:
             return self._not_for_here(row)
         except VersionError:
-            return None  # it is raised when the row is about to apply
+            return None  # the error is raised again when the row is about to apply
 
     def absent_here(self, row: Row) -> str | None:
         """Say why a row does not apply here, without looking for versions, which takes long.
@@ -233,6 +233,6 @@ class Selection(Record):
     def _no_change_left(self, row: Row) -> str | None:
         """Say why the first change does not apply, if none of the row's changes does."""
         reasons = [self._unmet(change.requires, row) for change in row.patch.changes]
-        if not all(reasons):  # None: a change applies
+        if not all(reasons):  # a change whose reason is None applies
             return None
         return f"no change applies here: {reasons[0]}"

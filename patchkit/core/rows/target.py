@@ -71,7 +71,7 @@ class Target(Record):
 
     @property
     def holder(self) -> "Target":
-        """The target that has it as an attribute or item: `m:C` for `m:C.f`, `m` for `m:C`."""
+        """The target of which this is an attribute or item: `m:C` for `m:C.f`, `m` for `m:C`."""
         outer = self.steps[:-1]
         qualname = ""
         for step in outer:

@@ -140,12 +140,13 @@ class SourceLines:
         while end > 0:
             window_start = max(0, end - window)
             start = self.line_at(window_start)
-            # The pattern begins with the end of the line before; the first line is at 1, after one.
+            # The pattern begins with the end of the line before. The first line has one, too:
+            # `__init__` adds it.
             end_of_line_before = max(0, start - 1)
             matches = list(statement.finditer(self.source, end_of_line_before, end))
             if matches:
                 nearest = matches[-1]
-                return nearest.start() + 1  # after that end of line
+                return nearest.start() + 1  # the line starts after that end of line
             end = start
             window *= 4
         return None
@@ -201,6 +202,6 @@ class SourceLines:
 def _statement(indent: int) -> re.Pattern[bytes]:
     """Compile a pattern that matches the start of a statement with at most so many blanks.
 
-    A line that begins with a closing bracket continues a statement.
+    A line that begins with a closing bracket continues a statement; a comment is none.
     """
     return re.compile(rb"\n {0,%d}[^ \n#)\]}]" % indent)

@@ -108,6 +108,7 @@ def lex(text: str) -> Iterator[Token]:
         at = match.end()
         if kind == NEWLINE:
             if not begins_line and not depth:
+                # The end of a line is in no bracket (0), and begins no line (None).
                 yield Token(kind, "\n", start, at, 0, None)
                 begins_line = True
             line_start = at
@@ -260,7 +261,7 @@ def _makes_no_tuple(bracket: str, before: Sequence[Token]) -> bool:
     """
     if bracket == "{":
         return True
-    if not before:
+    if not before:  # a fragment begins here: `[` is taken for a list, `(` for a tuple
         return bracket == "["
     last = before[-1]
     is_name = last.kind == NAME and not keyword.iskeyword(last.text)
@@ -335,7 +336,8 @@ def _match(
         elif theirs is None or theirs.start not in compared.optional_commas:
             return None
         elif _is_trailing(fragment, number):
-            # An optional comma of the fragment; the function may have one here, too.
+            # An optional comma of the fragment. If the function has one here, too, the occurrence
+            # goes up to its end; if not, that end is 0.
             end = max(end, compared.optional_commas[theirs.start])
         else:
             return None

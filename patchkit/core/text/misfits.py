@@ -25,7 +25,7 @@ def misfit(
     fault = misindented(tokens)
     if fault is None:
         return ""
-    # In the order of the text: the last insertion before the fault has caused it.
+    # `starts` are in the order of the text, and the last insertion before the fault has caused it.
     starts = [start for start in insertions if start < fault.start]
     if not starts:
         return ""
@@ -41,7 +41,8 @@ def misfit(
             culprit = token
             number = line
     offset = column(culprit) - column(new[0])
-    if offset == 0:  # as its first line, which is put where `old` was
+    # The line is indented as the first one, which is put where `old` was: that is no fault.
+    if offset == 0:
         return ""
     side = "right"
     if offset < 0:

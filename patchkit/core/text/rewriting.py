@@ -151,7 +151,7 @@ def rewrite(function: FunctionText, edit: TextEdit) -> FunctionText:
 def _refuse_lines(
     after: FunctionText, edit: _ParsedEdit, insertions: Mapping[int, str]
 ) -> None:
-    """Refuse an edit whose new lines end the function, or fit none of its blocks."""
+    """Refuse an edit whose new lines fit no block, or end the function before its other code."""
     from patchkit.core.text.misfits import misfit  # noqa: PLC0415 - most edits are of one line
 
     fault = misfit(after.tokens, insertions, edit.new, edit.new_text)
@@ -239,7 +239,7 @@ def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
     previous = first
     if len(until) > 1:
         previous = until[-2]
-    follows_header = previous.text == ":" and not previous.depth
+    follows_header = previous.text == ":" and not previous.depth  # as in `if x: old`
     begins = first.margin is not None or follows_header
     ends = following is None or following.kind == NEWLINE
     # A clause such as `else: …` is no statement; without it, no block is empty.
@@ -271,7 +271,7 @@ def _columns(
 
 
 def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
-    """Return a text from its first token to its last, its lines indented as `_columns` says."""
+    """Return a text's code: the first line as it is, all others indented as `_columns` says."""
     start = tokens[0].start
     end = tokens[-1].end
     lines = text[start:end].split("\n")
@@ -280,7 +280,7 @@ def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
     for number, line in enumerate(lines):
         if number and offset not in inside_strings:
             lines[number] = _moved(line, columns)
-        offset += len(line) + 1
+        offset += len(line) + 1  # 1 for the end of the line
     return "\n".join(lines)
 
 

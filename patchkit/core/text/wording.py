@@ -61,7 +61,7 @@ class Wording(NamedTuple):
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """The numbers of the first and last line of each of its texts, decorators included."""
-        # It begins with an end of line, so that the first line has number 1.
+        # The source begins with an added end of line, so that the first line has number 1.
         source = self.page.source
         lines = []
         for start, end in self.page.texts:
@@ -178,17 +178,18 @@ class _ModuleSource(SourceLines):
         So it is where an assignment calls a decorator, `run = cached(_run)`, or where other code
         registers a function: `@run.register`.
         """
-        for name in self._names[:-1]:
+        for name in self._names[:-1]:  # the classes around it
             mentions = self._mentions[name]
             definitions = [at for at in mentions if self._defines(at, name)]
             if len(definitions) > 1:
-                return True  # several `def` or `class` of one name: the last one counts
+                # Only the last `class` of a name counts, and the texts may be of an earlier one.
+                return True
         if self._are_assigned:  # a literal runs nothing
             texts = [self.source[start:end] for start, end in self.texts]
             are_literals = all(map(_PLAIN.match, texts))
             return not are_literals
         name = self._names[-1]
-        # torch's and vLLM's functions of this name are given a function to register.
+        # `custom_op(…)` of torch and vLLM registers a function that it is passed.
         may_register = b"custom_op(" in self.source
         for at in self._outside[name]:
             if may_register and _does_more_than_call(self.text(at), name):

@@ -29,6 +29,7 @@ def is_absent(name: str, path: Sequence[str] | None) -> bool:
             # Python's own finders were asked above, and patchkit's only pass on what others find.
             # What is left are those of editable installs.
             if not home.startswith(("_frozen_importlib", "patchkit.")):
+                # None: the package is a top-level one.
                 specs.append(finder.find_spec(package, None))
     # A folder without `__init__.py`, which has no location, is no installed package.
     if any(spec is not None and spec.has_location for spec in specs):

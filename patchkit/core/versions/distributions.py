@@ -74,7 +74,10 @@ class ProviderSearch:
         return self._provider(self.package)
 
     def beside(self) -> frozenset[str]:
-        """Return the top-level packages and modules that belong to the same distribution."""
+        """Return the top-level packages and modules that belong to the same distribution.
+
+        The source of an installed release, a `Tree`, has them as well.
+        """
         dist = self.distribution()
         if self.package is None or dist is None:
             return frozenset()
@@ -113,6 +116,7 @@ class ProviderSearch:
         best_evidence = _Evidence.SILENT
         for dist in self._candidates():
             evidence = _evidence(dist, package, self.name)
+            # Only a distribution with a version can answer the search.
             if evidence > best_evidence and _header(dist, "Version"):
                 best = dist
                 best_evidence = evidence
@@ -144,6 +148,7 @@ class ProviderSearch:
     def _is_editable(self, dist: Distribution) -> bool:
         """Whether a distribution leads to the package's source, instead of having installed it."""
         package = self.package
+        # If RECORD lists the package's file, that file was installed.
         if package is None or _record_of(dist, package):
             return False
         return _leads_to(dist, package)
@@ -155,7 +160,7 @@ def _stated(name: str, package: _Package) -> FoundVersion | None:
     If none names a release, the first that is stated at all; None if none is.
     """
     files = [package.place]
-    folder = ""
+    folder = ""  # of the package, for the `source` of a version: `vllm/_version.py`
     if package.place.name.startswith("__init__."):
         folder = f"{package.name}/"
         names = ("_version.py", "version.py", package.place.name)
@@ -199,8 +204,10 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
     """Yield what the finders of editable installs say of a package."""
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
+        # Not Python's own finders, which are asked already, nor patchkit's, which only pass on what
+        # others find.
         if not home.startswith(("_frozen_importlib", "patchkit.")):
-            # A finder of other code may fail; it finds nothing then.
+            # A finder of other code may fail; it finds nothing then. None: a top-level package.
             with suppress(Exception):
                 yield finder.find_spec(package, None)
 
@@ -224,7 +231,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     """
     root = _root(dist)
     record = _record_of(dist, package)
-    if record:  # it lists the package's file
+    if record:  # one that lists the package's file
         if _is_unchanged(record, root, package):
             return _Evidence.PROVES
         return _Evidence.NAMES
@@ -241,7 +248,7 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     is_listed = package.name in listed and not whole_record
     if is_listed and root in package.place.parents[:2]:
         return _Evidence.NAMES
-    # Its package lies in another source tree, or in another folder of the path.
+    # The distribution's package lies in another source tree, or in another folder of the path.
     if _source_tree(dist) or _line(whole_record, f"{package.name}/__init__.py"):
         return _Evidence.DENIES
     return _Evidence.SILENT
@@ -263,7 +270,7 @@ def _record_of(dist: Distribution, package: _Package) -> str:
 
 
 def _line(record: str, file: str) -> str:
-    """Return the line of a RECORD about a file, '' if it has none.
+    """Return the line of a RECORD about a file, for its hash; '' if it has none.
 
     It is searched as text: vLLM's has 3,300 lines, which take long to parse.
     """

@@ -103,7 +103,7 @@ class Versions:
             VersionError: One of them is no version.
         """
         for name in self._believed:
-            self.believed(name)  # raises
+            self.believed(name)  # raises if its text is no version
 
     def unmet(self, requirement: str) -> str | None:
         """Say why a requirement does not hold here.
@@ -126,7 +126,7 @@ class Versions:
         """Whether it is certain that what a requirement names is not installed.
 
         Args:
-            requirement: The requirement (PEP 508); of one with a marker that is never certain.
+            requirement: The requirement (PEP 508); if it has a marker, the answer is False.
         """
         name = plain_name(requirement)
         # A distribution whose version the user sets counts as installed.

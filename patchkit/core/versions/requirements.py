@@ -338,7 +338,7 @@ def _compares_texts(clauses: Iterable[Specifier]) -> bool:
 
 
 def _release(version: str) -> FoundVersion:
-    """Return a version that is no distribution's, for comparison."""
+    """Return a version for a comparison; its name and source are '', as no distribution has it."""
     return FoundVersion("", version, "")
 
 
@@ -375,7 +375,7 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
 
     Args:
         clauses: The bounds; `>1.2` gives `1.2` and versions after it: `1.3`, which follows all that
-            begin with 1.2, then `1.2.0.0.1` and `1.2.post1` to `1.2.post3`.
+            begin with 1.2, then `1.2.0.0.1` and `1.2.post1`.
     """
     for clause in clauses:
         version = _version(clause.version.removesuffix(".*"))
@@ -385,8 +385,7 @@ def _corners(clauses: Iterable[Specifier]) -> Iterator[str]:
         following = ".".join(map(str, (*leading, last + 1)))
         yield _normal(version)
         yield f"{epoch}{following}"
-        yield f"{epoch}{release}.0.0.1"  # just after it
+        yield f"{epoch}{release}.0.0.1"  # just after `release` and its post releases
         # A post release counts as a release of its own, so a range may have such ones alone.
         post = version.post or 0
-        for number in range(post + 1, post + 4):
-            yield f"{epoch}{release}.post{number}"
+        yield f"{epoch}{release}.post{post + 1}"

@@ -79,12 +79,13 @@ class Applied:
 
     def __enter__(self) -> Applied:
         """Borrow the session of this process, and apply the patches."""
-        # Imported here, so that `import patchkit` does not load the session.
+        # Imported here, so that `from patchkit import applied` does not load the session's modules.
         from patchkit.runtime.reach.arming import give_back, lend  # noqa: PLC0415
 
         session = lend(self._names, self._packs)
         try:
-            # Without names, `hold` chooses all patches that apply here; it returns what it holds.
+            # Without names, `hold` applies all patches that are for this process. It returns the
+            # names of those that it has applied, which the end of the block undoes.
             names = session.blocks.hold(self._names)
             self._blocks.append((session, names))
         except BaseException as error:
