@@ -267,7 +267,9 @@ def satisfies(version: str, specifier: str) -> bool:
     Raises:
         VersionError: The text of the version is no version.
         RequirementError: The bounds are malformed.
+        DependencyError: `packaging` is not installed.
     """
+    _need_packaging()
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - late, see above
 
     try:
