@@ -82,17 +82,19 @@ class BodyText:
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
-            # The row refers to that name, so that the statement can go.
+            # The value has a name of its own, to which the row refers: the statement can go.
             if placement.text.startswith("{}"):  # `{} = value`
                 self._cut(placement.statement)
             else:  # a decorator, or a loop that becomes `pass`
                 self._cut(placement.node, placement.text)
+            # What is left is a decorator in a block or a function: its definition may not run.
             is_always_set = placement.is_plain or placement.text
             if is_always_set:
                 return name, ""
             return name, name
         new_name = self._new_name(placement)
-        # A function or class of the module has the better name; the new one tells only `when`.
+        # The row names a function or class of the module as the module does; then the new name is
+        # only for `when`, to tell whether the statement has run.
         by = name if name in self._defined_once else new_name
         if placement.is_plain:
             return by, ""
@@ -122,13 +124,15 @@ class BodyText:
         top = name.partition(".")[0]
         if top not in self._bound_once:
             return False
-        # `f` is bound whether or not `if x: lib.f = f` has run, so that `when` needs a new name.
-        # A decorated `f` tells it itself; a loop (`pass`) runs, or no row is made of it.
+        # In `if x: lib.f = f`, the name `f` does not tell whether `x` held, so that `when` needs a
+        # new one. A decorated `f` under a condition does: it is bound only where its decorator has
+        # run. A loop, of which `pass` is left, always runs: no row is made of any other.
         is_kept_in_module = placement.is_plain or not placement.text
         is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
             return False
-        # Other targets of the statement have to stay.
+        # In `a = lib.f = f`, the target `a` has to stay, unless the row sets all of them: then
+        # the node is the whole statement.
         targets = getattr(placement.statement, "targets", ())
         sets_nothing_else = len(targets) < 2
         return sets_nothing_else or placement.node is placement.statement
@@ -240,7 +244,8 @@ class BodyText:
             code_behind = behind.lstrip(b" \t")
             is_followed = code_behind.startswith(b";")
             if isinstance(node, ast.stmt) and not before and not is_followed:
-                # It is alone on its lines: they go, with the blank lines below.
+                # It is alone on its lines, and in no block that would be empty without it: its
+                # lines go, with the blank lines below.
                 lines_behind = behind.partition(b"\n")[2]
                 following_lines = lines_behind.lstrip(b"\n")
                 end = len(self._source) - len(following_lines)
@@ -279,7 +284,8 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-            # An assertion that the pile has replaced something fails until the row is applied.
+            # An assertion that the pile has replaced something would fail as the body is imported,
+            # which is before the row is applied.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node)
         changed_source = applied(self._source, self._changes)
@@ -307,6 +313,7 @@ class BodyText:
             pack_module = self._modules.get(pile_module, "")
             module, _, name = pack_module.rpartition(".")
             new_alias = alias
+            # `from pile import lib` becomes `from pack import patch_lib as lib`.
             if name:
                 bound_name = alias.asname or alias.name
                 new_alias = ast.alias(name, bound_name)

@@ -35,7 +35,7 @@ _OF_SCOPE = frozenset({"dir", "vars"})
 """Builtins that read it if they are called without an argument."""
 _ATTRIBUTES_OF_MODULE = frozenset({"__globals__", "__module__", "f_globals"})
 _MADE_ANEW = (ast.Call, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
-"""The values that are another object each time."""
+"""Expressions whose value is a new object each time that they are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,18 @@ class BodyFaults:
             ScaffoldError: the reason.
         """
         if not self._roots(change):
-            return
+            return  # the change takes nothing from the body
         if "*" in self.definitions.binders:
             raise ScaffoldError("its body imports all names of another module")
         for fault in self._faults(change, place):
             raise ScaffoldError(f"it {fault}")
         moved = set[str]().union(*map(self.names_of, changes))
         users = [other.body_name for other in changes]
+        # Anywhere in the body, even where nothing moves: it may set a name that does.
         if "globals" in names_in(self.definitions.tree.tree):
             raise ScaffoldError("its body may set any name by globals()")
         by = change.body_name
+        # A class that two changes name is one object in the body, and would be two upstream.
         if by in self._objects_of(change) and users.count(by) > 1:
             raise ScaffoldError(f"{by} would be made more than once")
         for statement in BodyEffects(self.definitions, moved).statements():
@@ -92,8 +94,8 @@ class BodyFaults:
         Args:
             change: the change that brings them.
             place: where it is made.
-            homes: the files that such objects are in, by their names; those of the change are
-                added.
+            homes: the files that such objects are in so far, by their names; the objects of the
+                change are added.
 
         Raises:
             ScaffoldError: the reason.
@@ -136,7 +138,11 @@ class BodyFaults:
         return {name for name in self._reached(change) if _is_object(named[name])}
 
     def _roots(self, change: Change) -> list[str]:
-        """List the names of the body that a change has, with the parts of a property."""
+        """List the names of the body that a change itself has.
+
+        Of an AddField, these are the names in the type of the field. Any other change names one
+        definition; if that is a property, its setter and its deleter belong to it.
+        """
         if isinstance(change, AddField):
             names = names_in(ast.parse(annotation_of(change)))
             return sorted(names & self.definitions.binders.keys())
@@ -155,9 +161,11 @@ class BodyFaults:
         module = place.module
         for again in sorted(self._bound_again):
             for root in roots:
+                # `again` is the root itself, a class around it, or a member of it.
                 if f"{root}.".startswith(f"{again}.") or again.startswith(f"{root}."):
                     yield f"needs {again}, which no statement of the body alone sets"
         imported = self.definitions.imports.keys() - self.definitions.named.keys()
+        # A change may name what the body only imports.
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
         is_lazy = has_lazy_annotations(self.definitions.tree.tree)
@@ -166,9 +174,10 @@ class BodyFaults:
                 continue
             node = self.definitions.named[name]
             prefix = "" if name in roots else f"uses {name}, which "
+            # A dot: the definition is in a class of the body, or comes into one of upstream.
             if name in roots and "." in f"{name}{place.qualname}":
                 yield from self._of_member(node, change.body_name)
-            # The setter of a property reads that in its decorator.
+            # A definition may read its own name, as a setter reads `x` in `@x.setter`.
             names = used_in(node, with_annotations=not is_lazy)
             names.difference_update(name.split("."))
             for fault in (*self._of_code(node, module), *self._of_names(names, module)):
@@ -194,7 +203,15 @@ class BodyFaults:
                 yield f"reads {name}, which the body does not bind"
 
     def _of_import(self, name: str, statement: str, module: str) -> Iterator[str]:
+        """Say if an import is of patchkit or of the pack, on which upstream does not depend.
+
+        Args:
+            name: the name that it binds.
+            statement: the import.
+            module: the module of upstream that is to have it.
+        """
         origin = origin_of(statement)
+        # The pack itself may lie in the package that it patches.
         strangers = {"patchkit", self.pack.partition(".")[0]}
         if origin.partition(".")[0] in strangers - {module.partition(".")[0]}:
             yield f"uses {name} of {origin}, which upstream does not have"
@@ -220,7 +237,12 @@ class BodyFaults:
         yield from self._of_imports(node, module)
 
     def _of_member(self, node: ast.stmt, by: str) -> Iterator[str]:
-        """Say what in a function or a value means another thing in another class."""
+        """Say what in a function or a value means another thing in another class.
+
+        Args:
+            node: the definition; a class means the same in another one.
+            by: the qualified name of it in the body.
+        """
         if isinstance(node, ast.ClassDef):
             return
         private = private_name(node)
@@ -231,13 +253,18 @@ class BodyFaults:
         if "__class__" in names_in(node):
             yield "uses __class__, which is another one there"
         owner, _, last = by.rpartition(".")
+        # Decorators and defaults are evaluated in the class: they may read its other members.
         for name in sorted(names_at_import(node) - {last}):
             if f"{owner}.{name}" in self.definitions.binders:
                 yield f"uses {name} of its class"
 
     @cached_property
     def _bound_again(self) -> set[str]:
-        """The qualified names that more than one statement binds, or a function sets."""
+        """The qualified names that one statement alone does not set.
+
+        A function sets them by `global`, or `:=` does inside of an expression; two statements bind
+        them; or one import does so twice, as `import a.b, a.c` binds `a`.
+        """
         names: set[str] = set()
         for node in ast.walk(self.definitions.tree.tree):
             if isinstance(node, ast.Global):

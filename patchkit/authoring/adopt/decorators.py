@@ -37,14 +37,15 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
     """
     names_of_new = set(map(_last_name, new.decorator_list))
     if names_of_new & (_KINDS | _CACHES):
-        return []  # what is no plain function is taken as it is
+        return []  # `Replace` takes what is no plain function as it is
     kept = _FOR_TYPES - names_of_new
     if not unrelated:
         kept |= _CACHES
         if _yields(new):
             kept |= _CONTEXTS
     decorators: list[ast.expr] = []
-    # What is beneath a decorator that is not kept goes with it, except the kind of method.
+    # A decorator that is in none of the sets above is dropped, and those beneath it with it, except
+    # what says the kind of method. `is_outermost` says that there was none of that sort so far.
     is_outermost = True
     for decorator in old.decorator_list:
         name = _last_name(decorator)

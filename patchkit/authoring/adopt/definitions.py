@@ -85,7 +85,10 @@ class Definitions:
                     self._read(node.body, inner_prefix)
 
     def add_conditional(self) -> None:
-        """Name what is defined under a condition, once, and elsewhere is None at most."""
+        """Add definitions in an `if` or `try` to `named`, if other statements only set None there.
+
+        So `flash = None` may stand in the `except` for the `def flash` in the `try`.
+        """
         setters: dict[str, list[ast.stmt]] = {}
         for node in statements(self.tree.tree.body):
             setters.setdefault(name_of(node), []).append(node)
@@ -174,6 +177,7 @@ class Definitions:
         is_in_class = bool(owner)
         _refuse_immovable(node, is_in_class=is_in_class)
         text = self.renamed(name, by)
+        # In the body, `__name__` would be that of the body.
         module_literal = f'"{self.tree.name}"'
         text = re.sub(r"(?<![.\w])__name__\b", module_literal, text)
         if owner and isinstance(node, DEFS):
@@ -379,7 +383,7 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
 
 
 def is_check(node: ast.AST) -> bool:
-    """Whether a statement asserts that something is something.
+    """Whether a statement is an assertion such as `assert lib.f is f`.
 
     Args:
         node: the statement.

@@ -155,7 +155,10 @@ class DifferenceRows(AdoptedRows):
         self.patches.append(patch)
 
     def _name_for(self, module: str) -> str:
-        """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken."""
+        """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken.
+
+        Only the package `vllm` itself has no further parts: its row is called `vllm`.
+        """
         parts = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         name = "-".join(parts).replace("_", "-")
         if any(patch.name == name for patch in self.patches):  # `mod` and `_mod`
@@ -286,7 +289,8 @@ def of_releases(
             continue
         if path == f"{package}/_version.py":  # generated when the package is built
             continue
-        # Marks tell whether files differ without reading them; None is no mark or no file.
+        # Marks tell whether files differ without reading them. None says nothing: the source has
+        # no marks, or the release has no such file.
         old_mark = old.mark(path)
         new_mark = new.mark(path)
         if old_mark is None or old_mark != new_mark:

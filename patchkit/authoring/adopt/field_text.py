@@ -64,6 +64,7 @@ def annotation_of(change: AddField) -> str:
     declared = change.type
     if isinstance(declared, str):
         return declared
+    # In Python 3.10, `list[int]` is an instance of `type`, too, but its `__name__` is `list`.
     is_plain_class = type(declared) is not GenericAlias and isinstance(declared, type)
     return declared.__name__ if is_plain_class else repr(declared)
 

@@ -84,7 +84,7 @@ class PileRows(AdoptedRows):
             ScaffoldError: The pile changes nothing.
         """
         rows_by_module = list[_ModuleRows]()
-        words = ["old_pile"]
+        words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
         for reader in self.readers:
             self._list_unexpressed(reader)
             if not reader.expressible:
@@ -189,7 +189,7 @@ class PileRows(AdoptedRows):
                     f"{parent} does not import {name}; --only {name} adopts it"
                 )
             if placement.reason:
-                for dotted_name in placement.dotted_names or [""]:
+                for dotted_name in placement.dotted_names or [""]:  # "": none is known
                     self.leave(reader, placement, placement.reason, dotted_name)
 
 

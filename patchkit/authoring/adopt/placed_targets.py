@@ -114,6 +114,7 @@ def can_be_wrapped(
         return False
     if len(placement.dotted_names) != 1 or placement.key:
         return False
+    # The names of the replacement and of the saved original.
     names = {ast.unparse(placement.value)}
     for name, original in reader.saved.items():
         if original.dotted_name == placement.dotted_names[0]:

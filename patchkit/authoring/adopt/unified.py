@@ -70,6 +70,7 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
 
 def _path(line: str) -> str | None:
     """Return the path in a `---` or `+++` line, without `a/` or `b/`; None for /dev/null."""
+    # After `--- `, the path; after a tab, some tools write a date.
     path, _, _ = line[4:].partition("\t")
     path = path.strip()
     if path == "/dev/null":

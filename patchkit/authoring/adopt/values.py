@@ -6,6 +6,7 @@ from patchkit.authoring.adopt.indents import indented
 from patchkit.authoring.adopt.unpacking import element_text
 
 _NAME = "_ = "
+"""What stands before a value as it is indented: a string alone would be taken for a docstring."""
 
 
 def value_text(text: str, margin: str) -> str | None:

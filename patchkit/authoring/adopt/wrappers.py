@@ -46,7 +46,8 @@ def wrapper(
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
-    # A wrapper gets the original as `wrapped`, whenever it is called.
+    # A wrapper always calls what `wrapped` is, and so needs one original, which is always saved and
+    # replaced.
     if function is None or len(names_of_original) != 1 or not placement.is_plain:
         return
     (name,) = names_of_original
