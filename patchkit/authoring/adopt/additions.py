@@ -89,6 +89,7 @@ def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
         is_first_docstring = node is owner.body[0] and _is_text(node)
         if isinstance(node, ASSIGNMENTS) or is_first_docstring:
             last = node
+            # The statement after the last one is None.
             if following is not None and _is_text(following):
                 last = following  # the docstring of the value
     return last

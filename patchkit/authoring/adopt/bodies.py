@@ -77,8 +77,8 @@ class BodyText:
             placement: The statement that sets attributes.
 
         Returns:
-            The name for `by`, and the name that tells, by being bound, whether the statement has
-            run; '' for the latter where the statement always runs.
+            The name for `by`, and the name that is bound only if the statement has run, for `when`;
+            '' for the latter where the statement always runs.
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
@@ -193,6 +193,7 @@ class BodyText:
         number = len(self._condition_names)
         new_name = f"{kind}_{number}"
         key = (kind, text)
+        # One function for all rows that ask the same.
         name = self._condition_names.setdefault(key, new_name)
         template = _VERIFY
         if kind == "when":
@@ -224,7 +225,7 @@ class BodyText:
         dotted_names = list(placement.dotted_names)
         for original in self._reader.saved.values():
             if dotted_names == [original.dotted_name]:
-                # A wrapper gets the original as `wrapped`.
+                # `original = lib.f` goes, as a wrapper gets the original as `wrapped`.
                 self._cut(original.statement)
         return True
 

@@ -48,12 +48,13 @@ class BodyEffects:
     moved: Set[str]
 
     def statements(self) -> Iterator[str]:
-        """Yield what the body would still do as it is imported, as `BodyFaults.refuse` forbids.
+        """Yield the statements that stay in the body and do more than bind names.
 
-        A diff moves definitions alone: whatever else a statement does would be lost.
+        They are for `BodyFaults.refuse`: a diff has the definitions that move, and would lose what
+        these statements do.
 
         Yields:
-            The first line of each statement that is not moved and does more than bind names.
+            The first line of each of them.
         """
         for node in self._staying(self.definitions.tree.tree.body, ""):
             if self._acts(node) or self._touches(node):
@@ -79,9 +80,13 @@ class BodyEffects:
                 yield from self._staying(inner_statements(node), prefix)
 
     def _acts(self, node: ast.stmt) -> bool:
-        """Whether a statement is there for what it does, not for the names that it binds."""
+        """Whether a statement itself does more than bind names, by its kind.
+
+        It imports a module for its effects, decorates with what may register the definition
+        somewhere, or sets an attribute or an item. Of blocks, the statements inside are asked.
+        """
         if isinstance(node, IMPORTS):
-            # What nothing reads is imported for what its import does.
+            # An import of names that nothing reads is there for what the module does.
             imports = dict(imports_of(node, self.definitions.tree))
             return not any(map(self._is_read, imports, imports.values()))
         if isinstance(node, ast.Expr):
@@ -142,7 +147,7 @@ def _sets_part(node: ast.stmt) -> bool:
 
 
 def _running_parts(node: ast.stmt) -> Iterator[ast.AST]:
-    """List what runs code of functions and classes as a statement runs."""
+    """List the parts of a statement that run code of functions and classes: calls and the like."""
     for field in ("decorator_list", "bases", "keywords"):
         yield from getattr(node, field, ())
     parts = list(expressions(node))

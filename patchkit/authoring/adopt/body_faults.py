@@ -71,16 +71,16 @@ class BodyFaults:
         if "*" in self.definitions.binders:
             raise ScaffoldError("its body imports all names of another module")
         for fault in self._faults(change, place):
-            raise ScaffoldError(f"it {fault}")
-        moved = set[str]().union(*map(self.names_of, changes))
-        users = [other.body_name for other in changes]
-        # Anywhere in the body, even where nothing moves: it may set a name that does.
+            raise ScaffoldError(f"it {fault}")  # one reason is enough
+        # Anywhere in the body, `globals()` may set a name that the change takes.
         if "globals" in names_in(self.definitions.tree.tree):
             raise ScaffoldError("its body may set any name by globals()")
         by = change.body_name
+        users = [other.body_name for other in changes]
         # A class that two changes name is one object in the body, and would be two upstream.
         if by in self._objects_of(change) and users.count(by) > 1:
             raise ScaffoldError(f"{by} would be made more than once")
+        moved = set[str]().union(*map(self.names_of, changes))
         for statement in BodyEffects(self.definitions, moved).statements():
             raise ScaffoldError(
                 f"{statement!r} runs as the body is imported, which no diff does"
@@ -90,6 +90,8 @@ class BodyFaults:
         self, change: Change, place: Place, homes: dict[str, str]
     ) -> None:
         """Refuse objects that would be in two files, a copy in each.
+
+        The code of a body may mean one and the same class or cache in both.
 
         Args:
             change: the change that brings them.
@@ -120,7 +122,10 @@ class BodyFaults:
 
     @property
     def own_words(self) -> list[str]:
-        """The words of the body that mean another thing in each module, such as `__name__`."""
+        """The words of the body that mean another thing in each module, such as `__name__`.
+
+        For the remarks of `export`, where the whole body becomes a module.
+        """
         names = used_names(ast.unparse(self.definitions.tree.tree))
         return sorted(filter(_is_of_module, names - self.definitions.binders.keys()))
 
@@ -156,7 +161,10 @@ class BodyFaults:
         return self.names_of(change) & self.definitions.named.keys()
 
     def _faults(self, change: Change, place: Place) -> Iterator[str]:
-        """Say why what a change takes from the body cannot be moved, each after “it”."""
+        """Yield the reasons why what a change takes from the body cannot be moved.
+
+        Each is the rest of a sentence that begins with “it”, the definition that the change names.
+        """
         roots = self._roots(change)
         module = place.module
         for again in sorted(self._bound_again):
@@ -184,7 +192,12 @@ class BodyFaults:
                 yield f"{prefix}{fault}"
 
     def _of_names(self, names: Iterable[str], module: str) -> Iterator[str]:
-        """Say which names mean nothing, or something else, in another module."""
+        """Say which names mean nothing, or something else, in another module.
+
+        Args:
+            names: the names that code of the body reads.
+            module: the module of upstream that is to have the code.
+        """
         definitions = self.definitions
         for name in sorted(names):
             is_plain = name in definitions.named or name in definitions.imports
@@ -196,7 +209,7 @@ class BodyFaults:
                 statement = definitions.imports[name]
                 yield from self._of_import(name, statement, module)
             elif is_plain:
-                continue
+                continue  # a definition of the body, which moves along
             elif _is_of_module(name):
                 yield f"uses {name}, which is of its module"
             elif not hasattr(builtins, name):
@@ -222,6 +235,7 @@ class BodyFaults:
             if isinstance(part, IMPORTS):
                 for name, statement in imports_of(part, self.definitions.tree):
                     yield from self._of_import(name, statement, module)
+                    # A relative import, which starts from the package of its module.
                     if getattr(part, "level", 0):
                         yield f"imports {name} from where the body is"
 
@@ -240,8 +254,8 @@ class BodyFaults:
         """Say what in a function or a value means another thing in another class.
 
         Args:
-            node: the definition; a class means the same in another one.
-            by: the qualified name of it in the body.
+            node: the definition; nothing is said of a class, as it means the same in another one.
+            by: the qualified name of the definition in the body.
         """
         if isinstance(node, ast.ClassDef):
             return
@@ -253,7 +267,8 @@ class BodyFaults:
         if "__class__" in names_in(node):
             yield "uses __class__, which is another one there"
         owner, _, last = by.rpartition(".")
-        # Decorators and defaults are evaluated in the class: they may read its other members.
+        # Decorators and defaults are evaluated in the class: they may read its other members. A
+        # setter reads its property by its own name, which is the same in the other class.
         for name in sorted(names_at_import(node) - {last}):
             if f"{owner}.{name}" in self.definitions.binders:
                 yield f"uses {name} of its class"
@@ -281,7 +296,7 @@ class BodyFaults:
 
 
 def _called_bare(node: ast.AST) -> set[str]:
-    """List what code calls without an argument."""
+    """List what code calls without an argument, such as `super` in `super().f(x)`."""
     functions: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not part.args:

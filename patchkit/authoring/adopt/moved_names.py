@@ -55,6 +55,7 @@ def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[st
     for alias in node.names:
         submodule = Target(f"{node.module}.{alias.name}")
         member = Target(node.module, alias.name)
+        # `from a import b` is of a name in `a`, or of the module `a.b`.
         target = moved.get(member) or moved.get(submodule)
         if target is None:
             stayed.append(alias)

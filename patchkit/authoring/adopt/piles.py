@@ -346,11 +346,12 @@ class _ModuleRows:
         for dotted_name, placed in targets.items():
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
-                continue  # an alternative: the release has another name of the same owner
+                continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
             if placed.is_absent and not self._pile.release.has(owner):
                 reason = f"{self._pile.release.name} has no {owner}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
+            # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
             yield self._change(body, placement, placed.target, facts)
 
@@ -390,6 +391,7 @@ class _ModuleRows:
         if facts.state == "absent" or (placement.is_new and not facts.is_present):
             return Add(str(target), by=by, when=when, rebind=False)
         rebind: bool | tuple[str, ...] = False
+        # A sweep of `sys.modules` sets copies, too, those in the pile's own package included.
         if placement.rebinds:
             rebind = (self.reader.module.name.partition(".")[0],)
         unrelated = is_unrelated(self.reader, placement, facts)

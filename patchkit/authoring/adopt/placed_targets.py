@@ -66,7 +66,7 @@ def placed_target(
     item_part = bracket + item
     parts = head.split(".")
     module_length = 1
-    # The longest beginning that is a module; the rest is a name in it.
+    # The longest beginning that is a module, or else the first part; the rest is a name in it.
     for length in range(len(parts) - 1, 0, -1):
         if _is_module(release, parts[:length]):
             module_length = length
@@ -77,11 +77,12 @@ def placed_target(
     if not release.covers(parts[:1]):
         return PlacedTarget(target, facts=None)
     owner = release.facts(target.holder)
+    # '' stands for what is unknown: where the class is defined.
     if owner.kind == str(Kind.CLASS) and owner.qualname:
         # The pile may name the class by an import elsewhere; the target is where it is defined.
         target = Target(owner.module, f"{owner.qualname}.{parts[-1]}{item_part}")
     facts = release.facts(target)
-    if is_definition and facts.qualname:
+    if is_definition and facts.qualname:  # '' where no definition is known
         target = Target(facts.module, facts.qualname)
     return PlacedTarget(target, facts)
 
