@@ -67,7 +67,7 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
                 names.discard(node.id)
-        rebound = self._reader.module.rebound_in_functions()
+        rebound = self._reader.module.rebound_in_functions()  # by `global`
         return names.difference(rebound)
 
     def by(self, placement: Placement) -> tuple[str, str]:
@@ -260,7 +260,10 @@ class BodyText:
         self._changes[change] = None
 
     def _free(self, name: str) -> str:
-        """Return a name that the module does not use: the given one, with underscores if needed."""
+        """Return a name that the module does not use: the given one, with underscores if needed.
+
+        Names that this class has chosen for values are taken, too.
+        """
         taken = set(self._value_names.values())
         while name in taken or self._is_in_source(name):
             name += "_"

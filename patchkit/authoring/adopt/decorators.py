@@ -38,7 +38,7 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
     names_of_new = set(map(_last_name, new.decorator_list))
     if names_of_new & (_KINDS | _CACHES):
         return []  # `Replace` takes what is no plain function as it is
-    kept = _FOR_TYPES - names_of_new
+    kept = _FOR_TYPES - names_of_new  # not a second time
     if not unrelated:
         kept |= _CACHES
         if _yields(new):

@@ -221,6 +221,7 @@ class Definitions:
         if not self.has_lines_of_its_own(node):
             raise ScaffoldError("it cannot be taken out of its lines")
         last = getattr(node, "name", name.rpartition(".")[2])
+        # The first line that begins with `def f`, `async def f`, `class f` or, of a value, `f`.
         return re.sub(
             rf"(?m)^((?:async )?def |class |){last}\b",
             rf"\g<1>{by}",

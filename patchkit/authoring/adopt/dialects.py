@@ -78,11 +78,13 @@ def registered(
             registration.text,
             context,
         )
+        # A key, so that what is registered gets a row of its own, with its reason and condition.
         placement.key = "-".join(targets) or "registered"
         placement.why = " ".join(_strings(keywords.get("reason"), context))
         placement.condition = keywords.get("condition")
         placement.verify = keywords.get("verify")
         placement.priority = _priority(keywords.get("priority"))
+        # With `build=…`, what is registered is called for the value.
         placement.builds = "build" in keywords
         if not targets:
             placement.reason = "its target is no text that can be read"

@@ -263,7 +263,8 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
         The path; None where the release has no such module.
     """
     packages = {path_in_release.partition("/")[0] for path_in_release in paths}
-    for root in reversed(ROOTS):  # the last try, '', leaves the path as it is
+    # Folders such as `src/` in turn; the last, '', leaves the path as it is.
+    for root in reversed(ROOTS):
         candidate = path.removeprefix(root)
         exists = candidate in paths
         if is_new:

@@ -336,7 +336,10 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
 def _other_edits(
     faults: Sequence[tuple[Change, str]], places: Places
 ) -> Iterator[tuple[Change, str]]:
-    """Yield the Edits of functions of which another Edit is left out, with the reason."""
+    """Yield the Edits of functions of which another Edit is left out, with the reason.
+
+    A function with some of its Edits would be neither upstream's nor that of the patch.
+    """
     failed = [change for change, _ in faults]
     functions = [place for place, change in places if change in failed]
     for place, change in places:

@@ -83,6 +83,7 @@ def _function(module: ModuleText, qualname: str) -> tuple[str, str]:
         ScaffoldError: the module has other things of these names.
     """
     code = module.read()
+    # An import that the module has comes before a new one, under a name that is free.
     for name, (function, statement) in _FUNCTIONS.items():
         if code.imports.get(name) == statement:
             return function, ""

@@ -145,6 +145,7 @@ def _parts_at_import(node: ast.AST, *, with_annotations: bool) -> Iterator[ast.A
         if with_annotations:
             yield from _annotations(node)
         return
+    # Blocks of statements are left out; the `body` of `a if b else c` is an expression, and is not.
     left_out: set[str] = set()
     if isinstance(node, ast.stmt):
         left_out.update(BLOCKS)

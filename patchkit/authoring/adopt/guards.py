@@ -188,7 +188,7 @@ def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard
         if version:
             requires.append(f"{project}{version}")
         elif _is_block(condition):
-            is_required = False
+            is_required = False  # the pile may go on without the module, as in a `try`
         else:
             tests.append(condition)
     if not tests:

@@ -58,6 +58,7 @@ def _with_section(module: ModuleTree, statement: str) -> str:
     head = _lines_of_head(module)
     lines = module.source.decode().split("\n")
     following = lines[head : head + 1]
+    # With an empty line before and after it, unless the module begins, or has one, there.
     new_lines = [statement]
     if head:
         new_lines.insert(0, "")

@@ -21,7 +21,8 @@ class Member(NamedTuple):
             property, a cache.
         is_merged: whether it is the member of a class that is merged into upstream's.
         is_new: whether it is added, as upstream has nothing of that name.
-        unrelated: whether the row allows another thing in the place of what is there.
+        unrelated: whether the row allows another thing in the place of what is there, as its
+            `unrelated=True` says.
     """
 
     qualname: str

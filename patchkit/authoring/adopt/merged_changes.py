@@ -39,7 +39,7 @@ def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChan
     with suppress(TargetError, SyntaxError):
         if syntax_hash(all_edited(changes, theirs)) == syntax_hash(text):
             return CarriedChanges("unchanged", changes)
-    text_edits = edits(theirs.rstrip("\n"), text)
+    text_edits = edits(theirs, text)
     if text_edits is None:
         raise ScaffoldError("no Edits make the merged text of upstream's")
     first = changes[0]

@@ -123,6 +123,7 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
     for node in function.decorator_list:
         decorator = ast.unparse(node)
         decorators.append(decorator.removeprefix("functools."))
+    # The wrapper does without `wraps(original)`; it would lose any other decorator.
     if any(decorator != f"wraps({name})" for decorator in decorators):
         return False
     tree = reader.module.tree
