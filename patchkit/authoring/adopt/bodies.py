@@ -323,7 +323,7 @@ class BodyText:
                 new_alias = ast.alias(name, bound_name)
             new_base = self._modules.get(base, base)
             source = module or new_base
-            statement = ast.ImportFrom(source, [new_alias], 0)
+            statement = ast.ImportFrom(source, [new_alias], level=0)
             lines.append(ast.unparse(statement))
         imports = "; ".join(lines)
         start, end = span(self._source, node)

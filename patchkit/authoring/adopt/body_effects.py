@@ -56,7 +56,7 @@ class BodyEffects:
         Yields:
             The first line of each of them.
         """
-        for node in self._staying(self.definitions.tree.tree.body, ""):
+        for node in self._staying(self.definitions.tree.tree.body, prefix=""):
             if self._acts(node) or self._touches(node):
                 yield ast.unparse(node).partition("\n")[0]
 

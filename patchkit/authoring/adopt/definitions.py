@@ -66,7 +66,7 @@ class Definitions:
         name = module_name(path)
         module = ModuleTree(name, path, is_package, tree, text)
         definitions = cls(module)
-        definitions._read(tree.body, "")
+        definitions._read(tree.body, prefix="")
         return definitions
 
     def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
@@ -97,7 +97,7 @@ class Definitions:
             others = [node for node in nodes if not isinstance(node, SCOPES)]
             is_only_definition = len(definitions) == 1 and all(map(_is_none, others))
             if name and is_only_definition and name not in self.named:
-                self._read(definitions, "")
+                self._read(definitions, prefix="")
 
     @cached_property
     def binders(self) -> dict[str, list[ast.stmt]]:
@@ -237,9 +237,9 @@ class Definitions:
         """
         first, last = lines_of([node]) or (0, 0)
         source = self.tree.source
-        start = offset(source, first, 0)
+        start = offset(source, first, column=0)
         _, end = span(source, node)
-        end_of_lines = offset(source, last + 1, 0)
+        end_of_lines = offset(source, last + 1, column=0)
         before = source[start : offset(source, first, node.col_offset)]
         behind = source[end:end_of_lines].strip()
         return not before.strip() and (not behind or behind.startswith(b"#"))
@@ -293,7 +293,7 @@ def imports_of(
         statement: ast.stmt = ast.Import([alias])
         if isinstance(node, ast.ImportFrom):
             module = tree.absolute(node.module, node.level)
-            statement = ast.ImportFrom(module, [alias], 0)
+            statement = ast.ImportFrom(module, [alias], level=0)
         top = alias.name.partition(".")[0]
         bound = alias.asname or top
         yield bound, ast.unparse(statement)

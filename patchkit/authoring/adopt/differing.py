@@ -195,7 +195,7 @@ def _provided(path: str, text: bytes) -> str:
         for node in ast.walk(module.tree.tree):
             if isinstance(node, ast.ImportFrom) and node.level:
                 origin = module.tree.absolute(node.module, node.level)
-                statement = ast.unparse(ast.ImportFrom(origin, node.names, 0))
+                statement = ast.unparse(ast.ImportFrom(origin, node.names, level=0))
                 start, end = span(source, node)
                 yield start, end, statement
 

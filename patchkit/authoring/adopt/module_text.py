@@ -77,6 +77,7 @@ class ModuleText:
             last: the last line.
         """
         lines = self.text.split("\n")
+        # `lines[first - 2]` is the line above `first`, as `lines` counts from 0.
         while first > 1 and not lines[first - 2].strip():
             first -= 1
         del lines[first - 1 : last]
@@ -89,6 +90,7 @@ def lines_of_statement(node: ast.stmt) -> tuple[int, int]:
     Args:
         node: the statement.
     """
+    # `lines_of` returns None for nodes without a line; a statement that was parsed has one.
     return lines_of([node]) or (0, 0)
 
 

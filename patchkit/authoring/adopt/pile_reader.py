@@ -256,7 +256,7 @@ class PileReader:
         dotted_names = self._foreign(context.scope.dotted_names_of(node))
         if dotted_names:
             placement = self.make_placement(
-                statement, dotted_names, node, statement, "", context
+                statement, dotted_names, node, statement, text="", context=context
             )
             self.placements.append(placement)
             placement.reason = _MUTATES

@@ -74,7 +74,7 @@ def placed_target(
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))  # raises ValueError where it is no valid target
-    if not release.covers(parts[:1]):
+    if not release.covers(parts[:1]):  # the top package
         return PlacedTarget(target, facts=None)
     owner = release.facts(target.holder)
     # '' stands for what is unknown: where the class is defined.

@@ -238,7 +238,7 @@ def _wrapper_text(
         SyntaxError: Its header and its body are on one line.
     """
     # From the `def` on: the decorator `wraps(original)` is dropped.
-    start = offset(source, function.lineno, 0)
+    start = offset(source, function.lineno, column=0)
     end = span(source, function)[1]
     changes_of_text = [
         (first - start, last - start, new) for first, last, new in changes

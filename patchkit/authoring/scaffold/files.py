@@ -41,7 +41,7 @@ class PlannedFile(NamedTuple):
             return []
         old_lines = self.old.decode(errors="replace").splitlines()
         lines = unified_diff(old_lines, self.text.splitlines(), lineterm="", n=2)
-        return list(lines)[2:]
+        return list(lines)[2:]  # without `---` and `+++`
 
 
 class Drafts:
