@@ -32,7 +32,7 @@ def add(module: ModuleText, member: Member, new: ast.stmt, text: str) -> None:
     """
     code = module.read()
     if member.qualname in code.named:
-        # The same definition may be there, brought by a change that uses it: nothing is added.
+        # `bring` may have written the same definition for a change that uses it.
         if of_nodes([code.named[member.qualname]]) == of_nodes(ast.parse(text).body):
             return
         raise ScaffoldError(f"{code.tree.path} has {member.qualname} already")

@@ -87,7 +87,7 @@ class BodyText:
                 self._cut(placement.statement)
             else:  # a decorator, or a loop that becomes `pass`
                 self._cut(placement.node, placement.text)
-            # What is left is a decorator in a block or a function: its definition may not run.
+            # Else it is a decorator in a block or a function: its definition may not have run.
             is_always_set = placement.is_plain or placement.text
             if is_always_set:
                 return name, ""

@@ -230,7 +230,7 @@ class BodyFaults:
             yield f"uses {name} of {origin}, which upstream does not have"
 
     def _of_imports(self, node: ast.AST, module: str) -> Iterator[str]:
-        """Say which imports in code upstream cannot make as they stand there."""
+        """Say which imports in code of the body a module of upstream cannot make."""
         for part in ast.walk(node):
             if isinstance(part, IMPORTS):
                 for name, statement in imports_of(part, self.definitions.tree):
@@ -305,7 +305,7 @@ def _called_bare(node: ast.AST) -> set[str]:
 
 
 def _is_of_module(name: str) -> bool:
-    """Whether a name that a module does not bind means another thing in each module."""
+    """Whether a name, if no statement binds it, is of its module: `__name__`, `globals`."""
     return name in _OF_MODULE or name.startswith("__")
 
 

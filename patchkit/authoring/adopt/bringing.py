@@ -78,7 +78,7 @@ def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) 
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
-    """Whether a module defines what a body defines, and means the same by all names in it."""
+    """Whether a module has the same definition of a name as a body, and of all that it uses."""
     for used in reached(body.named, [name]):
         if used in body.named:
             nodes = module.binders.get(used, [])

@@ -16,7 +16,7 @@ _KINDS = frozenset(
         *PARTS_OF_PROPERTY,
     }
 )
-"""What makes of a function a method of another kind, by the end of its name."""
+"""Decorators that make another kind of method of a function, by the end of their names."""
 _CACHES = frozenset({"cache", "lru_cache"})
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 """What `Replace` puts around a generator that takes the place of such a function."""
@@ -65,7 +65,7 @@ def makes_descriptor(decorators: Iterable[ast.expr]) -> bool:
 
 
 def shapes_functions(decorators: Iterable[ast.expr]) -> bool:
-    """Whether decorators hold for any plain function that takes the place of theirs.
+    """Whether decorators are also put around any plain function that replaces theirs.
 
     Args:
         decorators: The decorators of the function that is replaced.

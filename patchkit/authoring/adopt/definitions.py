@@ -325,7 +325,7 @@ def is_main_program(node: ast.stmt) -> bool:
 
 
 def origin_of(statement: str) -> str:
-    """Return the module that an import is of, or takes a name from.
+    """Return the module of an import: `a.b` for `import a.b` and for `from a.b import c`.
 
     Args:
         statement: the import, as `imports_of` writes it.

@@ -75,7 +75,7 @@ class BodyNames:
         return BodyFaults(self.definitions, self.pack)
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:
-        """List the names that stand for what a release has in some places."""
+        """List the names of the body that stand for what the release has in some places."""
         ends = {place.qualname.rpartition(".")[2] for place in places}
         keys = {(place.module, place.qualname) for place in places}
         for name, target in self.meanings.items():

@@ -1,4 +1,4 @@
-"""Writes an import among those of a module."""
+"""Adds imports to those in the text of a module, and takes them out."""
 
 import ast
 import sys

@@ -69,7 +69,7 @@ def _lines_in_strings(text: str) -> set[int]:
             if token.type in _STRINGS and not is_at_start:
                 first, _ = token.start
                 last, _ = token.end
-                # The first line of a string begins before it; of the others, all up to the last.
+                # Of the lines of a string, all but the first begin in it.
                 lines.update(range(first + 1, last + 1))
             is_at_start = token.type in _STARTS_OF_STATEMENTS
     except (TokenError, SyntaxError):

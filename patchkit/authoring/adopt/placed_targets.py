@@ -40,12 +40,12 @@ class PlacedTarget:
 
     @property
     def is_present(self) -> bool:
-        """Whether the release has it."""
+        """Whether the release has the target."""
         return self.facts is not None and self.facts.is_present
 
     @property
     def is_absent(self) -> bool:
-        """Whether it is certain that the release does not have it."""
+        """Whether it is certain that the release does not have the target."""
         return self.facts is not None and self.facts.state == "absent"
 
 

@@ -141,7 +141,7 @@ def _replace_definition(
 def _decorator_lines(
     code: Definitions, node: ast.stmt, decorators: list[ast.expr]
 ) -> list[str]:
-    """Write decorators of a function on lines as they stand there."""
+    """Return the lines of decorators of a function, each indented as the function is."""
     source = code.tree.source
     margin = " " * node.col_offset  # a decorator stands in the column of its `def`
     lines: list[str] = []

@@ -182,7 +182,10 @@ class Subclass:
 
 
 def _in_tests_and_annotations(method: ast.AST) -> set[ast.AST]:
-    """List the nodes in which a class and the one that it stands in for are the same."""
+    """List the nodes of a method that may name either class, as it makes no difference there.
+
+    These are annotations, and the classes in `isinstance(x, C)`: the one derives from the other.
+    """
     nodes: set[ast.AST] = set()
     for node in ast.walk(method):
         if isinstance(node, ast.Call) and dotted(node.func) in _TESTS:

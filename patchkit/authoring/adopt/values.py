@@ -10,7 +10,7 @@ _NAME = "_ = "
 
 
 def value_text(text: str, margin: str) -> str | None:
-    """Return the value that an assignment sets, as it can stand anywhere in another one.
+    """Return the text of an assignment's value, in brackets where another assignment needs them.
 
     Args:
         text: the assignment, not indented.

@@ -207,12 +207,12 @@ class PackLocation(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """The folder that contains its top package, `src` for `src/my_package/my_pack`."""
+        """The folder that contains the top package: `src` for `src/my_package/my_pack`."""
         return self.folder.parents[self.module.count(".")]
 
     @property
     def new_parents(self) -> list[Path]:
-        """The `__init__.py` files that the packages around it lack, the outermost first."""
+        """The `__init__.py` files that packages around the pack lack, the outermost first."""
         outer = list(self.folder.parents)[: self.module.count(".")]
         return [
             folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()
