@@ -32,6 +32,7 @@ def add(module: ModuleText, member: Member, new: ast.stmt, text: str) -> None:
     """
     code = module.read()
     if member.qualname in code.named:
+        # `bring` may have written the same definition for a change that uses it.
         if of_nodes([code.named[member.qualname]]) == of_nodes(ast.parse(text).body):
             return
         raise ScaffoldError(f"{code.tree.path} has {member.qualname} already")
@@ -54,7 +55,7 @@ def add_member(
         module: the module, which is changed.
         owner: the class.
         text: the member, not indented.
-        is_value: whether it stands with the values of the class, and not at its end.
+        is_value: whether the member stands with the values of the class, and not at its end.
 
     Raises:
         ScaffoldError: the class has no lines of its own for its members.
@@ -74,7 +75,7 @@ def add_member(
     above = _last_value(owner)
     if above is not None:
         if above is owner.body[0] and _is_text(above):
-            member = f"\n{member}"
+            member = f"\n{member}"  # an empty line below the docstring of the class
         module.put_before(line_after(above), member)
         return
     first_line, _ = lines_of_statement(owner.body[0])
@@ -88,6 +89,7 @@ def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
         is_first_docstring = node is owner.body[0] and _is_text(node)
         if isinstance(node, ASSIGNMENTS) or is_first_docstring:
             last = node
+            # The statement after the last one is None.
             if following is not None and _is_text(following):
                 last = following  # the docstring of the value
     return last
@@ -101,7 +103,10 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _add_to_module(module: ModuleText, name: str, text: str) -> None:
-    """Put a definition before the first statement that its import needs it for; else at the end."""
+    """Put a definition before the first statement that reads its name as the module is imported.
+
+    Where there is none, it comes before `if __name__ == "__main__":`, else at the end.
+    """
     tree = module.read().tree.tree
     with_annotations = not has_lazy_annotations(tree)
     for node in tree.body:

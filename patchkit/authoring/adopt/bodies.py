@@ -67,7 +67,7 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
                 names.discard(node.id)
-        rebound = self._reader.module.rebound_in_functions()
+        rebound = self._reader.module.rebound_in_functions()  # by `global`
         return names.difference(rebound)
 
     def by(self, placement: Placement) -> tuple[str, str]:
@@ -77,22 +77,24 @@ class BodyText:
             placement: The statement that sets attributes.
 
         Returns:
-            The name for `by`, and the name that tells, by being bound, whether the statement has
-            run; '' for the latter where the statement always runs.
+            The name for `by`, and the name that is bound only if the statement has run, for `when`;
+            '' for the latter where the statement always runs.
         """
         name = dotted(placement.value)
         if self._has_name(placement, name):
-            # The row refers to that name, so that the statement can go.
+            # The value has a name of its own, to which the row refers: the statement can go.
             if placement.text.startswith("{}"):  # `{} = value`
                 self._cut(placement.statement)
             else:  # a decorator, or a loop that becomes `pass`
                 self._cut(placement.node, placement.text)
+            # Else it is a decorator in a block or a function: its definition may not have run.
             is_always_set = placement.is_plain or placement.text
             if is_always_set:
                 return name, ""
             return name, name
         new_name = self._new_name(placement)
-        # A function or class of the module has the better name; the new one tells only `when`.
+        # The row names a function or class of the module as the module does; then the new name is
+        # only for `when`, to tell whether the statement has run.
         by = name if name in self._defined_once else new_name
         if placement.is_plain:
             return by, ""
@@ -122,13 +124,15 @@ class BodyText:
         top = name.partition(".")[0]
         if top not in self._bound_once:
             return False
-        # `f` is bound whether or not `if x: lib.f = f` has run, so that `when` needs a new name.
-        # A decorated `f` tells it itself; a loop (`pass`) runs, or no row is made of it.
+        # In `if x: lib.f = f`, the name `f` does not tell whether `x` held, so that `when` needs a
+        # new one. A decorated `f` under a condition does: it is bound only where its decorator has
+        # run. A loop, of which `pass` is left, always runs: no row is made of any other.
         is_kept_in_module = placement.is_plain or not placement.text
         is_kept = is_kept_in_module and not placement.function
         if not is_kept and placement.text != "pass":
             return False
-        # Other targets of the statement have to stay.
+        # In `a = lib.f = f`, the target `a` has to stay, unless the row sets all of them: then
+        # the node is the whole statement.
         targets = getattr(placement.statement, "targets", ())
         sets_nothing_else = len(targets) < 2
         return sets_nothing_else or placement.node is placement.statement
@@ -189,6 +193,7 @@ class BodyText:
         number = len(self._condition_names)
         new_name = f"{kind}_{number}"
         key = (kind, text)
+        # One function for all rows that ask the same.
         name = self._condition_names.setdefault(key, new_name)
         template = _VERIFY
         if kind == "when":
@@ -220,7 +225,7 @@ class BodyText:
         dotted_names = list(placement.dotted_names)
         for original in self._reader.saved.values():
             if dotted_names == [original.dotted_name]:
-                # A wrapper gets the original as `wrapped`.
+                # `original = lib.f` goes, as a wrapper gets the original as `wrapped`.
                 self._cut(original.statement)
         return True
 
@@ -240,7 +245,8 @@ class BodyText:
             code_behind = behind.lstrip(b" \t")
             is_followed = code_behind.startswith(b";")
             if isinstance(node, ast.stmt) and not before and not is_followed:
-                # It is alone on its lines: they go, with the blank lines below.
+                # It is alone on its lines, and in no block that would be empty without it: its
+                # lines go, with the blank lines below.
                 lines_behind = behind.partition(b"\n")[2]
                 following_lines = lines_behind.lstrip(b"\n")
                 end = len(self._source) - len(following_lines)
@@ -254,7 +260,10 @@ class BodyText:
         self._changes[change] = None
 
     def _free(self, name: str) -> str:
-        """Return a name that the module does not use: the given one, with underscores if needed."""
+        """Return a name that the module does not use: the given one, with underscores if needed.
+
+        Names that this class has chosen for values are taken, too.
+        """
         taken = set(self._value_names.values())
         while name in taken or self._is_in_source(name):
             name += "_"
@@ -279,7 +288,8 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
-            # An assertion that the pile has replaced something fails until the row is applied.
+            # An assertion that the pile has replaced something would fail as the body is imported,
+            # which is before the row is applied.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node)
         changed_source = applied(self._source, self._changes)
@@ -307,12 +317,13 @@ class BodyText:
             pack_module = self._modules.get(pile_module, "")
             module, _, name = pack_module.rpartition(".")
             new_alias = alias
+            # `from pile import lib` becomes `from pack import patch_lib as lib`.
             if name:
                 bound_name = alias.asname or alias.name
                 new_alias = ast.alias(name, bound_name)
             new_base = self._modules.get(base, base)
             source = module or new_base
-            statement = ast.ImportFrom(source, [new_alias], 0)
+            statement = ast.ImportFrom(source, [new_alias], level=0)
             lines.append(ast.unparse(statement))
         imports = "; ".join(lines)
         start, end = span(self._source, node)

@@ -17,7 +17,8 @@ class MovedCode(NamedTuple):
 
     Args:
         text: its text, not indented.
-        names: the names of its body that it uses, but those that are called otherwise there.
+        names: the names of its body that it uses, for `bring`; without those that have another
+            name in the module, as these are there already.
     """
 
     text: str
@@ -77,11 +78,12 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         names: the new names, by the old ones.
 
     Raises:
-        ScaffoldError: a function in the code has such a name for itself.
+        ScaffoldError: a function in the code has one of these names for a local variable.
     """
     used = used_names(text)
     changed = {old: new for old, new in names.items() if old in used and new != old}
     own_names = inner_names(text)
+    # A local name that is the old one would be renamed, too; the new one would mean the local.
     for pair in changed.items():
         for name in pair:
             if name in own_names:
@@ -101,7 +103,9 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 def in_class(text: str, owner: str) -> str:
     """Return a function with the `super()` that suits a class, in which it is to stand.
 
-    Outside of a class it has to be told the class and the instance, as `super(Class, self)`.
+    In the body, outside of a class, `super` has to be told the class and the instance, as in
+    `super(Class, self)`. Such calls stay if the function has functions inside of it, in which
+    `self` may be another.
 
     Args:
         text: the function.
@@ -112,6 +116,7 @@ def in_class(text: str, owner: str) -> str:
         node for node in ast.walk(function) if isinstance(node, (*SCOPES, ast.Lambda))
     ]
     arguments = getattr(function, "args", None)
+    # `ast.walk` begins with the function itself: 1 means that it has none inside.
     if len(inner) != 1 or not isinstance(arguments, ast.arguments):
         return text
     parameters = [*arguments.posonlyargs, *arguments.args]

@@ -28,11 +28,11 @@ from patchkit.authoring.adopt.global_names import inner_statements, reached
 from patchkit.authoring.adopt.members import ASSIGNMENTS
 
 _BLOCKS = (ast.If, ast.Try, ast.With)
-"""The statements of which those inside count, and not they themselves."""
+"""Statements that only run the statements inside of them: those are judged instead."""
 _REGISTERS_NOTHING = frozenset(
     {"abc", "contextlib", "dataclasses", "enum", "functools", "typing"}
 )
-"""Modules whose decorators change what they decorate alone."""
+"""Modules whose decorators change nothing but what they decorate."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,27 @@ class BodyEffects:
     moved: Set[str]
 
     def statements(self) -> Iterator[str]:
-        """Yield the statements that do more than bind names and do not move, by first lines."""
-        for node in self._staying(self.definitions.tree.tree.body, ""):
+        """Yield the statements that stay in the body and do more than bind names.
+
+        They are for `BodyFaults.refuse`: a diff has the definitions that move, and would lose what
+        these statements do.
+
+        Yields:
+            The first line of each of them.
+        """
+        for node in self._staying(self.definitions.tree.tree.body, prefix=""):
             if self._acts(node) or self._touches(node):
                 yield ast.unparse(node).partition("\n")[0]
 
     def _staying(self, body: Iterable[ast.stmt], prefix: str) -> Iterator[ast.stmt]:
-        """List the statements that do not move, and those in their blocks and classes."""
+        """List the statements that do not move, and those in their blocks and classes.
+
+        What runs in a main program alone, or for type checkers, is left out.
+
+        Args:
+            body: the statements of the body, or of a class or block in it.
+            prefix: the qualified name of the class and a dot; '' outside of classes.
+        """
         for node in body:
             name = f"{prefix}{name_of(node)}"
             if name in self.moved or is_main_program(node) or is_for_types(node):
@@ -66,9 +80,13 @@ class BodyEffects:
                 yield from self._staying(inner_statements(node), prefix)
 
     def _acts(self, node: ast.stmt) -> bool:
-        """Whether a statement is there for what it does, not for the names that it binds."""
+        """Whether a statement itself does more than bind names, by its kind.
+
+        It imports a module for its effects, decorates with what may register the definition
+        somewhere, or sets an attribute or an item. Of blocks, the statements inside are asked.
+        """
         if isinstance(node, IMPORTS):
-            # What nothing reads is imported for what its import does.
+            # An import of names that nothing reads is there for what the module does.
             imports = dict(imports_of(node, self.definitions.tree))
             return not any(map(self._is_read, imports, imports.values()))
         if isinstance(node, ast.Expr):
@@ -77,14 +95,22 @@ class BodyEffects:
             return not all(map(self._registers_nothing, node.decorator_list))
         if isinstance(node, ASSIGNMENTS):
             return _sets_part(node)
+        # An assertion only checks; what a call in it does is for `_touches` to find.
         return not isinstance(node, (ast.Assert, ast.Pass, *_BLOCKS))
 
     def _is_read(self, name: str, statement: str) -> bool:
-        """Whether code or a text of the body has an imported name; of the standard library, any."""
+        """Whether the body uses an imported name, in code or in a text such as an annotation.
+
+        A name of the standard library always counts as used: its import does nothing else.
+
+        Args:
+            name: the name.
+            statement: the import that binds it.
+        """
         if origin_of(statement).partition(".")[0] in sys.stdlib_module_names:
             return True
         words = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
-        return name in self.moved or len(words) > 1
+        return name in self.moved or len(words) > 1  # once in the import itself
 
     def _registers_nothing(self, decorator: ast.expr) -> bool:
         """Whether a decorator is known to change nothing but what it decorates."""
@@ -95,10 +121,15 @@ class BodyEffects:
         top = name.partition(".")[0]
         if top in self.definitions.imports:
             return origin_of(self.definitions.imports[top]) in _REGISTERS_NOTHING
+        # A builtin such as `property`, if the body has no other thing of that name.
         return top not in self.definitions.binders and hasattr(builtins, top)
 
     def _touches(self, node: ast.stmt) -> bool:
-        """Whether a statement calls something with what moves, or derives from it."""
+        """Whether a statement runs, as the body is imported, code that uses what moves.
+
+        A call, a decorator and a base class run code: that would have moved to upstream.
+        """
+        # Without imports, which the moved code uses: they stay in the body as well.
         moved = self.moved & self.definitions.named.keys()
         for part in _running_parts(node):
             if not moved.isdisjoint(reached(self.definitions.named, names_in(part))):
@@ -116,10 +147,10 @@ def _sets_part(node: ast.stmt) -> bool:
 
 
 def _running_parts(node: ast.stmt) -> Iterator[ast.AST]:
-    """List what runs code of functions and classes as a statement runs."""
+    """List the parts of a statement that run code of functions and classes: calls and the like."""
     for field in ("decorator_list", "bases", "keywords"):
         yield from getattr(node, field, ())
     parts = list(expressions(node))
     if isinstance(node, DEFS):
-        parts += ast.walk(node.args)
+        parts += ast.walk(node.args)  # the defaults of parameters are evaluated, too
     yield from (part for part in parts if isinstance(part, ast.Call))

@@ -35,7 +35,7 @@ _OF_SCOPE = frozenset({"dir", "vars"})
 """Builtins that read it if they are called without an argument."""
 _ATTRIBUTES_OF_MODULE = frozenset({"__globals__", "__module__", "f_globals"})
 _MADE_ANEW = (ast.Call, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
-"""The values that are another object each time."""
+"""Expressions whose value is a new object each time that they are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,20 @@ class BodyFaults:
             ScaffoldError: the reason.
         """
         if not self._roots(change):
-            return
+            return  # the change takes nothing from the body
         if "*" in self.definitions.binders:
             raise ScaffoldError("its body imports all names of another module")
         for fault in self._faults(change, place):
-            raise ScaffoldError(f"it {fault}")
-        moved = set[str]().union(*map(self.names_of, changes))
-        users = [other.body_name for other in changes]
+            raise ScaffoldError(f"it {fault}")  # one reason is enough
+        # Anywhere in the body, `globals()` may set a name that the change takes.
         if "globals" in names_in(self.definitions.tree.tree):
             raise ScaffoldError("its body may set any name by globals()")
         by = change.body_name
+        users = [other.body_name for other in changes]
+        # A class that two changes name is one object in the body, and would be two upstream.
         if by in self._objects_of(change) and users.count(by) > 1:
             raise ScaffoldError(f"{by} would be made more than once")
+        moved = set[str]().union(*map(self.names_of, changes))
         for statement in BodyEffects(self.definitions, moved).statements():
             raise ScaffoldError(
                 f"{statement!r} runs as the body is imported, which no diff does"
@@ -89,11 +91,13 @@ class BodyFaults:
     ) -> None:
         """Refuse objects that would be in two files, a copy in each.
 
+        The code of a body may mean one and the same class or cache in both.
+
         Args:
             change: the change that brings them.
             place: where it is made.
-            homes: the files that such objects are in, by their names; those of the change are
-                added.
+            homes: the files that such objects are in so far, by their names; the objects of the
+                change are added.
 
         Raises:
             ScaffoldError: the reason.
@@ -118,7 +122,10 @@ class BodyFaults:
 
     @property
     def own_words(self) -> list[str]:
-        """The words of the body that mean another thing in each module, such as `__name__`."""
+        """The words of the body that mean another thing in each module, such as `__name__`.
+
+        For the remarks of `export`, where the whole body becomes a module.
+        """
         names = used_names(ast.unparse(self.definitions.tree.tree))
         return sorted(filter(_is_of_module, names - self.definitions.binders.keys()))
 
@@ -136,7 +143,11 @@ class BodyFaults:
         return {name for name in self._reached(change) if _is_object(named[name])}
 
     def _roots(self, change: Change) -> list[str]:
-        """List the names of the body that a change has, with the parts of a property."""
+        """List the names of the body that a change itself has.
+
+        Of an AddField, these are the names in the type of the field. Any other change names one
+        definition; if that is a property, its setter and its deleter belong to it.
+        """
         if isinstance(change, AddField):
             names = names_in(ast.parse(annotation_of(change)))
             return sorted(names & self.definitions.binders.keys())
@@ -150,14 +161,19 @@ class BodyFaults:
         return self.names_of(change) & self.definitions.named.keys()
 
     def _faults(self, change: Change, place: Place) -> Iterator[str]:
-        """Say why what a change takes from the body cannot be moved, each after “it”."""
+        """Yield the reasons why what a change takes from the body cannot be moved.
+
+        Each is the rest of a sentence that begins with “it”, the definition that the change names.
+        """
         roots = self._roots(change)
         module = place.module
         for again in sorted(self._bound_again):
             for root in roots:
+                # `again` is the root itself, a class around it, or a member of it.
                 if f"{root}.".startswith(f"{again}.") or again.startswith(f"{root}."):
                     yield f"needs {again}, which no statement of the body alone sets"
         imported = self.definitions.imports.keys() - self.definitions.named.keys()
+        # A change may name what the body only imports.
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
         is_lazy = has_lazy_annotations(self.definitions.tree.tree)
@@ -166,16 +182,22 @@ class BodyFaults:
                 continue
             node = self.definitions.named[name]
             prefix = "" if name in roots else f"uses {name}, which "
+            # A dot: the definition is in a class of the body, or comes into one of upstream.
             if name in roots and "." in f"{name}{place.qualname}":
                 yield from self._of_member(node, change.body_name)
-            # The setter of a property reads that in its decorator.
+            # A definition may read its own name, as a setter reads `x` in `@x.setter`.
             names = used_in(node, with_annotations=not is_lazy)
             names.difference_update(name.split("."))
             for fault in (*self._of_code(node, module), *self._of_names(names, module)):
                 yield f"{prefix}{fault}"
 
     def _of_names(self, names: Iterable[str], module: str) -> Iterator[str]:
-        """Say which names mean nothing, or something else, in another module."""
+        """Say which names mean nothing, or something else, in another module.
+
+        Args:
+            names: the names that code of the body reads.
+            module: the module of upstream that is to have the code.
+        """
         definitions = self.definitions
         for name in sorted(names):
             is_plain = name in definitions.named or name in definitions.imports
@@ -187,24 +209,33 @@ class BodyFaults:
                 statement = definitions.imports[name]
                 yield from self._of_import(name, statement, module)
             elif is_plain:
-                continue
+                continue  # a definition of the body, which moves along
             elif _is_of_module(name):
                 yield f"uses {name}, which is of its module"
             elif not hasattr(builtins, name):
                 yield f"reads {name}, which the body does not bind"
 
     def _of_import(self, name: str, statement: str, module: str) -> Iterator[str]:
+        """Say if an import is of patchkit or of the pack, on which upstream does not depend.
+
+        Args:
+            name: the name that it binds.
+            statement: the import.
+            module: the module of upstream that is to have it.
+        """
         origin = origin_of(statement)
+        # The pack itself may lie in the package that it patches.
         strangers = {"patchkit", self.pack.partition(".")[0]}
         if origin.partition(".")[0] in strangers - {module.partition(".")[0]}:
             yield f"uses {name} of {origin}, which upstream does not have"
 
     def _of_imports(self, node: ast.AST, module: str) -> Iterator[str]:
-        """Say which imports in code upstream cannot make as they stand there."""
+        """Say which imports in code of the body a module of upstream cannot make."""
         for part in ast.walk(node):
             if isinstance(part, IMPORTS):
                 for name, statement in imports_of(part, self.definitions.tree):
                     yield from self._of_import(name, statement, module)
+                    # A relative import, which starts from the package of its module.
                     if getattr(part, "level", 0):
                         yield f"imports {name} from where the body is"
 
@@ -220,7 +251,12 @@ class BodyFaults:
         yield from self._of_imports(node, module)
 
     def _of_member(self, node: ast.stmt, by: str) -> Iterator[str]:
-        """Say what in a function or a value means another thing in another class."""
+        """Say what in a function or a value means another thing in another class.
+
+        Args:
+            node: the definition; nothing is said of a class, as it means the same in another one.
+            by: the qualified name of the definition in the body.
+        """
         if isinstance(node, ast.ClassDef):
             return
         private = private_name(node)
@@ -231,13 +267,19 @@ class BodyFaults:
         if "__class__" in names_in(node):
             yield "uses __class__, which is another one there"
         owner, _, last = by.rpartition(".")
+        # Decorators and defaults are evaluated in the class: they may read its other members. A
+        # setter reads its property by its own name, which is the same in the other class.
         for name in sorted(names_at_import(node) - {last}):
             if f"{owner}.{name}" in self.definitions.binders:
                 yield f"uses {name} of its class"
 
     @cached_property
     def _bound_again(self) -> set[str]:
-        """The qualified names that more than one statement binds, or a function sets."""
+        """The qualified names that one statement alone does not set.
+
+        A function sets them by `global`, or `:=` does inside of an expression; two statements bind
+        them; or one import does so twice, as `import a.b, a.c` binds `a`.
+        """
         names: set[str] = set()
         for node in ast.walk(self.definitions.tree.tree):
             if isinstance(node, ast.Global):
@@ -254,7 +296,7 @@ class BodyFaults:
 
 
 def _called_bare(node: ast.AST) -> set[str]:
-    """List what code calls without an argument."""
+    """List what code calls without an argument, such as `super` in `super().f(x)`."""
     functions: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not part.args:
@@ -263,7 +305,7 @@ def _called_bare(node: ast.AST) -> set[str]:
 
 
 def _is_of_module(name: str) -> bool:
-    """Whether a name that a module does not bind means another thing in each module."""
+    """Whether a name, if no statement binds it, is of its module: `__name__`, `globals`."""
     return name in _OF_MODULE or name.startswith("__")
 
 

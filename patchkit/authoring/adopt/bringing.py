@@ -36,6 +36,7 @@ def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -
         ScaffoldError: the module has another thing of such a name, or no place for an import.
     """
     definitions = body.definitions
+    # What other changes of the row write into the module under its own name is not brought.
     for name in sorted(set(names) - module.changed):
         if name in definitions.named:
             _bring_definition(module, name, body, user)
@@ -47,11 +48,19 @@ def bring(module: ModuleText, names: Iterable[str], body: BodyCode, user: str) -
                     f"it uses the builtin {name}, and {module.path} has another"
                 )
         elif has_lazy_annotations(definitions.tree.tree):
+            # Nothing in the body binds it: it can only be in annotations, which stay text there.
             _refuse_missing(module, name)
 
 
 def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) -> None:
-    """Define a helper of the body before what uses it, unless the module has it."""
+    """Define a helper of the body before the definition that uses it, unless the module has it.
+
+    Args:
+        module: the module, which is changed.
+        name: the name of the helper.
+        body: the body.
+        user: the qualified name of the definition that uses it.
+    """
     code = module.read()
     if name in code.binders:
         if not _is_same(name, code, body.definitions):
@@ -61,15 +70,15 @@ def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) 
         raise ScaffoldError(
             f"it uses a {name} of its own, which is a builtin elsewhere"
         )
-    helper = body.moved(name, name, {})
+    helper = body.moved(name, name, {})  # it keeps its name
     top = user.partition(".")[0]
     first_line, _ = lines_of_statement(code.binders[top][0])
     module.put_before(module.above_comments(first_line), f"{helper.text}\n\n")
-    bring(module, helper.names - {name}, body, name)
+    bring(module, helper.names - {name}, body, name)  # it may call itself
 
 
 def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
-    """Whether a module defines what a body defines, and means the same by all names in it."""
+    """Whether a module has the same definition of a name as a body, and of all that it uses."""
     for used in reached(body.named, [name]):
         if used in body.named:
             nodes = module.binders.get(used, [])
@@ -83,7 +92,7 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
 def _has_import(module: Definitions, name: str, statement: str) -> bool:
     """Whether a name of a module is always what an import binds."""
     if statement == f"from {module.tree.name} import {name}":
-        return True
+        return True  # the body imports the name from this very module
     return _import_of(name, module) == statement
 
 
@@ -96,7 +105,10 @@ def _import_of(name: str, module: Definitions) -> str:
 
 
 def _refuse_missing(module: ModuleText, name: str) -> None:
-    """Refuse a name of annotations, which the body leaves as text, if the module lacks it."""
+    """Refuse a name that only annotations of the body have, unless the module can do with it.
+
+    It can if it leaves annotations as text, too, and binds the name.
+    """
     code = module.read()
     is_lazy = has_lazy_annotations(code.tree.tree)
     if not (is_lazy and name in code.binders):
@@ -109,7 +121,7 @@ def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> N
     """Import a name among the imports of the module, or in the function that uses it.
 
     It stands in the function if it could make a circle with the imports of the module, or if the
-    module has something else of that name.
+    module has something else of that name: `bring_import` refuses these.
     """
     code = module.read()
     statement = body.definitions.imports[name]
@@ -143,6 +155,7 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
     if hasattr(builtins, name):
         raise ScaffoldError(f"it imports another {name} than the builtin")
     own = _import_of(name, code)
+    # Of `import a.b` and `import a.c`, both bind the package `a`: they do not conflict.
     is_package = _is_package(name, statement) and _is_package(name, own)
     if name in code.binders and not is_package:
         raise ScaffoldError(f"it uses another {name} than the module has")
@@ -160,12 +173,20 @@ def _is_package(name: str, statement: str) -> bool:
 
 
 def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:
-    """Whether a module can make an import at its top without loading what may need the module."""
+    """Whether a module can make an import at its top without loading what may need the module.
+
+    Args:
+        statement: the import.
+        code: the module.
+        is_submodule: whether the name that is imported is itself a module, which may not be loaded
+            by then, even if its package is.
+    """
     origin = origin_of(statement)
     top = origin.partition(".")[0]
     modules = imported_modules(code.tree)
     if top == code.tree.name.partition(".")[0]:
         return origin in modules and not is_submodule
+    # Another package that the module imports already is loaded before it anyway.
     packages = {module.partition(".")[0] for module in modules}
     return top in sys.stdlib_module_names or top in packages
 

@@ -42,7 +42,7 @@ def called_at_import(tree: ast.Module) -> set[str]:
 
 
 def _called_names(node: ast.AST) -> Iterator[str]:
-    """List the plain names that code calls, and its own: a decorator is called."""
+    """List the plain names that code calls; a name alone is a decorator, which is called, too."""
     if isinstance(node, ast.Name):
         yield node.id
     for call in ast.walk(node):

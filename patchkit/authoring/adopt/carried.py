@@ -28,7 +28,7 @@ class CarriedChanges(NamedTuple):
 
     Args:
         result: `unchanged`, `merged`, or `retired` where upstream has them.
-        changes: the changes for the later release; none where they are retired.
+        changes: the changes for the later release; none if the result is `retired`.
     """
 
     result: str

@@ -16,7 +16,7 @@ _KINDS = frozenset(
         *PARTS_OF_PROPERTY,
     }
 )
-"""What makes of a function a method of another kind, by the end of its name."""
+"""Decorators that make another kind of method of a function, by the end of their names."""
 _CACHES = frozenset({"cache", "lru_cache"})
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 """What `Replace` puts around a generator that takes the place of such a function."""
@@ -37,14 +37,15 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
     """
     names_of_new = set(map(_last_name, new.decorator_list))
     if names_of_new & (_KINDS | _CACHES):
-        return []  # what is no plain function is taken as it is
-    kept = _FOR_TYPES - names_of_new
+        return []  # `Replace` takes what is no plain function as it is
+    kept = _FOR_TYPES - names_of_new  # not a second time
     if not unrelated:
         kept |= _CACHES
         if _yields(new):
             kept |= _CONTEXTS
     decorators: list[ast.expr] = []
-    # What is beneath a decorator that is not kept goes with it, except the kind of method.
+    # A decorator that is in none of the sets above is dropped, and those beneath it with it, except
+    # what says the kind of method. `is_outermost` says that there was none of that sort so far.
     is_outermost = True
     for decorator in old.decorator_list:
         name = _last_name(decorator)
@@ -64,7 +65,7 @@ def makes_descriptor(decorators: Iterable[ast.expr]) -> bool:
 
 
 def shapes_functions(decorators: Iterable[ast.expr]) -> bool:
-    """Whether decorators hold for any plain function that takes the place of theirs.
+    """Whether decorators are also put around any plain function that replaces theirs.
 
     Args:
         decorators: The decorators of the function that is replaced.

@@ -66,7 +66,7 @@ class Definitions:
         name = module_name(path)
         module = ModuleTree(name, path, is_package, tree, text)
         definitions = cls(module)
-        definitions._read(tree.body, "")
+        definitions._read(tree.body, prefix="")
         return definitions
 
     def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
@@ -85,7 +85,10 @@ class Definitions:
                     self._read(node.body, inner_prefix)
 
     def add_conditional(self) -> None:
-        """Name what is defined under a condition, once, and elsewhere is None at most."""
+        """Add definitions in an `if` or `try` to `named`, if other statements only set None there.
+
+        So `flash = None` may stand in the `except` for the `def flash` in the `try`.
+        """
         setters: dict[str, list[ast.stmt]] = {}
         for node in statements(self.tree.tree.body):
             setters.setdefault(name_of(node), []).append(node)
@@ -94,7 +97,7 @@ class Definitions:
             others = [node for node in nodes if not isinstance(node, SCOPES)]
             is_only_definition = len(definitions) == 1 and all(map(_is_none, others))
             if name and is_only_definition and name not in self.named:
-                self._read(definitions, "")
+                self._read(definitions, prefix="")
 
     @cached_property
     def binders(self) -> dict[str, list[ast.stmt]]:
@@ -174,6 +177,7 @@ class Definitions:
         is_in_class = bool(owner)
         _refuse_immovable(node, is_in_class=is_in_class)
         text = self.renamed(name, by)
+        # In the body, `__name__` would be that of the body.
         module_literal = f'"{self.tree.name}"'
         text = re.sub(r"(?<![.\w])__name__\b", module_literal, text)
         if owner and isinstance(node, DEFS):
@@ -217,6 +221,7 @@ class Definitions:
         if not self.has_lines_of_its_own(node):
             raise ScaffoldError("it cannot be taken out of its lines")
         last = getattr(node, "name", name.rpartition(".")[2])
+        # The first line that begins with `def f`, `async def f`, `class f` or, of a value, `f`.
         return re.sub(
             rf"(?m)^((?:async )?def |class |){last}\b",
             rf"\g<1>{by}",
@@ -232,9 +237,9 @@ class Definitions:
         """
         first, last = lines_of([node]) or (0, 0)
         source = self.tree.source
-        start = offset(source, first, 0)
+        start = offset(source, first, column=0)
         _, end = span(source, node)
-        end_of_lines = offset(source, last + 1, 0)
+        end_of_lines = offset(source, last + 1, column=0)
         before = source[start : offset(source, first, node.col_offset)]
         behind = source[end:end_of_lines].strip()
         return not before.strip() and (not behind or behind.startswith(b"#"))
@@ -288,7 +293,7 @@ def imports_of(
         statement: ast.stmt = ast.Import([alias])
         if isinstance(node, ast.ImportFrom):
             module = tree.absolute(node.module, node.level)
-            statement = ast.ImportFrom(module, [alias], 0)
+            statement = ast.ImportFrom(module, [alias], level=0)
         top = alias.name.partition(".")[0]
         bound = alias.asname or top
         yield bound, ast.unparse(statement)
@@ -320,7 +325,7 @@ def is_main_program(node: ast.stmt) -> bool:
 
 
 def origin_of(statement: str) -> str:
-    """Return the module that an import is of, or takes a name from.
+    """Return the module of an import: `a.b` for `import a.b` and for `from a.b import c`.
 
     Args:
         statement: the import, as `imports_of` writes it.
@@ -379,7 +384,7 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
 
 
 def is_check(node: ast.AST) -> bool:
-    """Whether a statement asserts that something is something.
+    """Whether a statement is an assertion such as `assert lib.f is f`.
 
     Args:
         node: the statement.

@@ -78,11 +78,13 @@ def registered(
             registration.text,
             context,
         )
+        # A key, so that what is registered gets a row of its own, with its reason and condition.
         placement.key = "-".join(targets) or "registered"
         placement.why = " ".join(_strings(keywords.get("reason"), context))
         placement.condition = keywords.get("condition")
         placement.verify = keywords.get("verify")
         placement.priority = _priority(keywords.get("priority"))
+        # With `build=…`, what is registered is called for the value.
         placement.builds = "build" in keywords
         if not targets:
             placement.reason = "its target is no text that can be read"
@@ -96,7 +98,8 @@ def _strings(node: ast.expr | None, context: StatementContext) -> list[str]:
 
 def _registrations(node: ast.stmt) -> Iterator[_Registration]:
     """Yield the uses of `register_patch` in a statement."""
-    if isinstance(node, SCOPES):  # the body keeps the definition, without the decorator
+    if isinstance(node, SCOPES):
+        # The body keeps the definition; '' replaces its decorator.
         for decorator in node.decorator_list:
             if _is_registration(decorator):
                 name = ast.Name(node.name, ast.Load())
@@ -108,6 +111,7 @@ def _registrations(node: ast.stmt) -> Iterator[_Registration]:
             return
         value = call.args[0]
         if isinstance(node, ast.Assign):
+            # In the body, `f = register_patch(…)(value)` becomes `f = value`.
             yield _Registration(registration, node.targets[0], call, ast.unparse(value))
         else:
             yield _Registration(

@@ -25,7 +25,7 @@ class UnexpressedCode(NamedTuple):
         line: its line there; that of the old text where the new one lacks the code.
         code: its first line.
         reason: why no row can express it.
-        place: the target that it would be, or its module.
+        place: the target that a row for it would have; its module where it defines nothing.
         used_by: the names of the rows whose new code uses it.
     """
 
@@ -92,7 +92,7 @@ class ModuleDifference:
         }
         lines = "\n".join(sorted(imports))
         head = f"from __future__ import annotations\n\n{lines}".strip()
-        # A value may be made from one that stands above it.
+        # In the order of the new text, as a value may be made from one that stands above it.
         parts = sorted(self.parts, key=self._lines.__getitem__)
         return "\n\n\n".join([head, *map(self.parts.__getitem__, parts)]) + "\n"
 
@@ -161,7 +161,7 @@ class ModuleDifference:
             return [self._new_field(owner, last, node)]
         if old is None:
             return [Add(target, by=self._write(name))]
-        # Members of a class are compared by themselves: its bases or decorators differ.
+        # `_hash` leaves out the members of a class: what differs are its bases or decorators.
         if isinstance(node, ast.ClassDef):
             raise ScaffoldError(_CLASS)
         # Edits are shortest; where they cannot do it, the body gets the new definition.

@@ -155,7 +155,10 @@ class DifferenceRows(AdoptedRows):
         self.patches.append(patch)
 
     def _name_for(self, module: str) -> str:
-        """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken."""
+        """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken.
+
+        Only the package `vllm` itself has no further parts: its row is called `vllm`.
+        """
         parts = [part.strip("_").lower() for part in module.split(".")[1:]] or [module]
         name = "-".join(parts).replace("_", "-")
         if any(patch.name == name for patch in self.patches):  # `mod` and `_mod`
@@ -192,7 +195,7 @@ def _provided(path: str, text: bytes) -> str:
         for node in ast.walk(module.tree.tree):
             if isinstance(node, ast.ImportFrom) and node.level:
                 origin = module.tree.absolute(node.module, node.level)
-                statement = ast.unparse(ast.ImportFrom(origin, node.names, 0))
+                statement = ast.unparse(ast.ImportFrom(origin, node.names, level=0))
                 start, end = span(source, node)
                 yield start, end, statement
 
@@ -260,7 +263,8 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
         The path; None where the release has no such module.
     """
     packages = {path_in_release.partition("/")[0] for path_in_release in paths}
-    for root in reversed(ROOTS):  # the last try, '', leaves the path as it is
+    # Folders such as `src/` in turn; the last, '', leaves the path as it is.
+    for root in reversed(ROOTS):
         candidate = path.removeprefix(root)
         exists = candidate in paths
         if is_new:
@@ -286,7 +290,8 @@ def of_releases(
             continue
         if path == f"{package}/_version.py":  # generated when the package is built
             continue
-        # Marks tell whether files differ without reading them; None is no mark or no file.
+        # Marks tell whether files differ without reading them. None says nothing: the source has
+        # no marks, or the release has no such file.
         old_mark = old.mark(path)
         new_mark = new.mark(path)
         if old_mark is None or old_mark != new_mark:

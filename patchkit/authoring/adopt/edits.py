@@ -46,7 +46,7 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # An Edit recompiles the function; its decorators have run by then.
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
-    # Two equal texts have no hunk: an empty one stands in, of which no edit is made.
+    # Two equal texts have no hunk. An empty one, of which no edit is made, saves a special case.
     separate = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
     first = separate[0]
     last = separate[-1]
@@ -162,6 +162,9 @@ def _variants(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
 def _statements(text: str) -> list[ast.stmt]:
     """Parse statements, which may be indented.
 
+    Returns:
+        The statements; if they are indented, the one block that is put around them.
+
     Raises:
         SyntaxError: the text is no Python.
     """
@@ -190,6 +193,7 @@ def _hash_of_decorators(text: str) -> str:
         TargetError: the text defines no function.
         SyntaxError: it is no Python.
     """
+    # The function may be inside of a block that `_statements` has put around it.
     for node in ast.walk(_statements(text)[0]):
         if isinstance(node, DEFS):
             return of_nodes(node.decorator_list)

@@ -71,7 +71,7 @@ class Export:
             failed = self._make_all(row, writable, body, before)
             if not failed:
                 break
-            # The others are written anew: they may use what those would have brought.
+            # The other changes are written anew: their code may use what the failed ones brought.
             writable = [change for change in writable if change not in failed]
         for change in writable:
             self._remark(row, change, body)
@@ -116,6 +116,7 @@ class Export:
                     places.append((place, change))
             except (ScaffoldError, TargetError) as error:
                 faults.append((change, str(error)))
+        # With a fault so far, nothing is written: `add` tries again without the failed changes.
         if not faults:
             faults += self._write_all(changes, places, body)
             faults += self._unbound_in(places, body, before)
@@ -127,7 +128,7 @@ class Export:
                 self.unwritten.append(
                     f"{row.name}: {change.place} is not in the diff: {first_line}"
                 )
-        if not failed:
+        if not failed:  # all is written: the changes of later rows have to know it
             self._replaced += self._replaced_by(places)
             self._homes = homes
         return failed
@@ -136,7 +137,7 @@ class Export:
         self, changes: Sequence[Change], places: Places, body: BodyNames
     ) -> Iterator[tuple[Change, str]]:
         """Write changes; yield those that cannot be written, with the reasons."""
-        # What is added is placed by what uses it.
+        # Adds come last: a definition is put before the code that uses it, which is there by then.
         for change in sorted(changes, key=lambda change: isinstance(change, Add)):
             try:
                 self._make(change, body, places)
@@ -149,6 +150,7 @@ class Export:
         """Yield the changes whose code reads what nothing binds, with the reasons."""
         for path in dict.fromkeys(place.path for place, _ in places):
             old_text = before.get(path, self._read(path))
+            # What the text before the changes leaves unbound is no fault of theirs.
             unbound = unbound_names(self._text(path)) - unbound_names(old_text)
             for name in sorted(unbound):
                 reason = f"it reads {name}, which {path} does not bind by then"
@@ -193,7 +195,20 @@ class Export:
         body: BodyNames,
         places: Places,
     ) -> str:
-        """Return the text of a module with one change made in it."""
+        """Return the text of a module with one change made in it.
+
+        Args:
+            change: the change.
+            place: where it is made.
+            text: the text of the module so far.
+            body: the row's body.
+            places: all changes that the row makes, by where they are made.
+
+        Raises:
+            ScaffoldError: text cannot say what the change does.
+            TargetError: an Edit does not fit the text of its function.
+        """
+        # What changes of the row write into this module under the name that it has in the body.
         written = {
             sibling.body_name
             for other, sibling in places
@@ -215,8 +230,9 @@ class Export:
     def _remark(self, row: Row, change: Change, body: BodyNames) -> None:
         """Say what the diff changes and a patch does not.
 
-        Code that reads a target as its module is imported is earlier than a patch. A new module has
-        another name than the body.
+        Code that reads a target as its module is imported is earlier than a patch, and gets the
+        original: in the diff, it gets the change. In a new module, a name such as `__name__` is the
+        module's: with the patch, it is that of the body.
         """
         if isinstance(change, Provide):
             for word in body.faults.own_words:
@@ -291,6 +307,7 @@ def _reason_at_import(change: Edit | Replace, place: Place, text: str) -> str:
     if place.is_top_level and place.qualname in called_at_import(tree):
         return f"the import calls {place.qualname}"
     lines = readers_at_import(tree, place.qualname)
+    # An Edit changes the function itself, so that earlier readers of its name have it, too.
     if not isinstance(change, Edit) and lines:
         return f"line {lines[0]} reads it"
     return ""
@@ -298,6 +315,8 @@ def _reason_at_import(change: Edit | Replace, place: Place, text: str) -> str:
 
 def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Change]:
     """List the changes of a file whose code has a name in it; all of them if none has.
+
+    Of an Edit, the code is its new text; of other changes, what they take from the body.
 
     Args:
         name: the name.
@@ -317,7 +336,10 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
 def _other_edits(
     faults: Sequence[tuple[Change, str]], places: Places
 ) -> Iterator[tuple[Change, str]]:
-    """Yield the Edits of functions of which another Edit is left out, with the reason."""
+    """Yield the Edits of functions of which another Edit is left out, with the reason.
+
+    A function with some of its Edits would be neither upstream's nor that of the patch.
+    """
     failed = [change for change, _ in faults]
     functions = [place for place, change in places if change in failed]
     for place, change in places:
@@ -346,7 +368,7 @@ def exported(
     (release,) = coverage.releases
     export = Export(release)
     with warnings.catch_warnings():
-        # Of invalid escapes, which whoever wrote them has been told.
+        # `compile` warns of invalid escapes, such as "\d", in code that others have written.
         warnings.simplefilter("ignore", SyntaxWarning)
         for row in rows:
             export.add(row, coverage.due(row, release), packs[row.pack])

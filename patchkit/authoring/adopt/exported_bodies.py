@@ -32,7 +32,7 @@ class BodyNames:
 
     @cached_property
     def meanings(self) -> dict[str, Target]:
-        """What the names stand for that the body imports and does not set itself."""
+        """By name that the body imports: the module, or the name in one, that it stands for."""
         meanings: dict[str, Target] = {}
         for name, statement in self.definitions.imports.items():
             (node,) = ast.parse(statement).body
@@ -49,7 +49,7 @@ class BodyNames:
             change: the change.
             place: where it is made.
             siblings: all changes that the row makes, by where they are made.
-            replaced: what rows replace in the release, this one included.
+            replaced: what rows replace in the release, those of this row included.
         """
         target_names = frozenset(self._names_for([place]))
         others = [other for other in replaced if other != place]
@@ -60,7 +60,7 @@ class BodyNames:
             replaced_names=frozenset(self._names_for(others)) - target_names,
             derives=self._derives(change.body_name, place),
             submodules=frozenset(filter(self._is_module, self.meanings)),
-            keeps_kind=True,
+            keeps_kind=True,  # as `Replace` does at run time
         )
 
     def _is_module(self, name: str) -> bool:
@@ -75,11 +75,12 @@ class BodyNames:
         return BodyFaults(self.definitions, self.pack)
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:
-        """List the names that stand for what a release has in some places."""
+        """List the names of the body that stand for what the release has in some places."""
         ends = {place.qualname.rpartition(".")[2] for place in places}
         keys = {(place.module, place.qualname) for place in places}
         for name, target in self.meanings.items():
             last = target.qualname.rpartition(".")[2]
+            # `last in ends` is quick to tell; `_keys` looks the target up in the release.
             if last in ends and not keys.isdisjoint(self._keys(target)):
                 yield name
 
@@ -98,6 +99,7 @@ class BodyNames:
             meaning = self.meanings.get(top)
             if meaning is None:
                 continue
+            # `rest` is '' where the base is one name: then the name would end with a dot.
             name = f"{meaning}.{rest}".replace(":", ".").rstrip(".")
             if self._is_in(name, place):
                 return True
@@ -106,6 +108,7 @@ class BodyNames:
     def _is_in(self, name: str, place: Place) -> bool:
         """Whether a dotted name stands for what is in a place."""
         parts = name.split(".")
+        # Where the module's name ends is not known: all ways are tried, the longest name first.
         for count in range(len(parts) - 1, 0, -1):
             target = Target(".".join(parts[:count]), ".".join(parts[count:]))
             if (place.module, place.qualname) in self._keys(target):
@@ -113,7 +116,18 @@ class BodyNames:
         return False
 
     def _new_names(self, place: Place, siblings: Places) -> dict[str, str]:
-        """Return what things of the body are called in a module, which has them or gets them."""
+        """Return the names in a module of what the body knows by others.
+
+        These are what the body imports from that module, and the definitions that the row's changes
+        put into it.
+
+        Args:
+            place: a place in the module.
+            siblings: all changes that the row makes, by where they are made.
+
+        Returns:
+            The names in the module, by those in the body.
+        """
         names: list[tuple[str, str]] = []
         for name, target in self.meanings.items():
             if target.module == place.module:
@@ -125,6 +139,7 @@ class BodyNames:
                 names.append((by, other.qualname))
         new_names: dict[str, str] = {}
         for name, new_name in names:
+            # If the body has another thing of that name, code would mean that by it.
             is_free = new_name not in self.definitions.binders
             if new_name and is_free:
                 new_names[name] = new_name

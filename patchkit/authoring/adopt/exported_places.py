@@ -35,8 +35,9 @@ Places = Sequence[tuple[Place, Change]]
 def place_of(change: Change, release: CheckedRelease) -> Place:
     """Find where a change is made.
 
-    An Edit or a new field changes an object, wherever it is defined. `Replace` and `Add` change the
-    place that they name: a class, wherever it is defined, or a module.
+    An Edit or an AddField changes a function or a class in the file that defines it. A Replace or
+    an Add sets a name in the module that its target names, or in a class, in the file that defines
+    the class.
 
     Args:
         change: the change.
@@ -59,13 +60,15 @@ def place_of(change: Change, release: CheckedRelease) -> Place:
     path, module, owner = _defined(target.holder, release)
     if isinstance(last, Item):
         raise ScaffoldError("it is an item of a table")
-    if last == "fget":  # the property itself, in the text
+    # The getter `C.x.fget` is, in the text, the property `C.x` itself.
+    if last == "fget":
         return Place(path, module, owner)
     qualname = f"{owner}.{last}" if owner else last
     return Place(path, module, qualname)
 
 
 def _refuse_missing(target: Target, release: CheckedRelease) -> None:
+    """Raise ScaffoldError if a release does not have a target."""
     facts = release.facts(target)
     if not facts.is_present:
         raise ScaffoldError(facts.reason or "it is not there")

@@ -64,6 +64,7 @@ def annotation_of(change: AddField) -> str:
     declared = change.type
     if isinstance(declared, str):
         return declared
+    # In Python 3.10, `list[int]` is an instance of `type`, too, but its `__name__` is `list`.
     is_plain_class = type(declared) is not GenericAlias and isinstance(declared, type)
     return declared.__name__ if is_plain_class else repr(declared)
 
@@ -82,6 +83,7 @@ def _function(module: ModuleText, qualname: str) -> tuple[str, str]:
         ScaffoldError: the module has other things of these names.
     """
     code = module.read()
+    # An import that the module has comes before a new one, under a name that is free.
     for name, (function, statement) in _FUNCTIONS.items():
         if code.imports.get(name) == statement:
             return function, ""

@@ -40,12 +40,13 @@ def used_in(node: ast.stmt, *, with_annotations: bool = True) -> set[str]:
         with_annotations: Whether annotations count, which a module may leave as text.
     """
     if not with_annotations:
+        # A copy, so that the annotations of the definition itself stay.
         (node,) = ast.parse(ast.unparse(node)).body
         for part in ast.walk(node):
             for field in ("annotation", "returns"):
                 if getattr(part, field, None):
                     setattr(part, field, ast.Constant(None))
-    # The class is one of the names where `super` is used.
+    # `symtable` lists `__class__`, too, where code uses `super`: it is no name of the module.
     return used_names(ast.unparse(node)) - {"__class__"}
 
 
@@ -67,6 +68,10 @@ def reached(named: Mapping[str, ast.stmt], names: Iterable[str]) -> set[str]:
 
 
 def _read_from_module(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that the code of a table, and of those inside of it, reads from its module.
+
+    In the table of the module itself, these are all names that are read.
+    """
     is_module = table.get_type() == "module"
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (is_module or symbol.is_global()):
@@ -89,6 +94,7 @@ def inner_names(text: str) -> set[str]:
 
 
 def _bound_inside(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the local names of the functions in a table."""
     for symbol in table.get_symbols():
         # Functions do not see what the body of a class binds.
         if symbol.is_local() and table.get_type() == "function":
@@ -139,6 +145,7 @@ def _parts_at_import(node: ast.AST, *, with_annotations: bool) -> Iterator[ast.A
         if with_annotations:
             yield from _annotations(node)
         return
+    # Blocks of statements are left out; the `body` of `a if b else c` is an expression, and is not.
     left_out: set[str] = set()
     if isinstance(node, ast.stmt):
         left_out.update(BLOCKS)
@@ -191,6 +198,7 @@ def _bound_by_part(part: ast.AST) -> set[str]:
     names = stored(part)
     for node in ast.walk(part):
         if isinstance(node, (*SCOPES, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            # '' for `except E:` and `case _:`, which bind nothing; no name is ''.
             names.add(node.name or "")
     return names
 
@@ -198,8 +206,8 @@ def _bound_by_part(part: ast.AST) -> set[str]:
 def unbound_names(text: str) -> set[str]:
     """Return the names that code of a module reads and nothing has bound by then.
 
-    What a function reads has to be bound anywhere in the module, what an import of the module
-    reads above it.
+    A name that only functions read may be bound anywhere in the module. One that is read as the
+    module is imported has to be bound above that.
 
     Args:
         text: The text of the module.
@@ -208,6 +216,7 @@ def unbound_names(text: str) -> set[str]:
     reader = _Reader(
         set(_OF_EVERY_MODULE), with_annotations=not has_lazy_annotations(tree)
     )
+    # A function that sets a global name may have run before anything reads it.
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             reader.bound.update(node.names)
@@ -249,7 +258,7 @@ class _Reader:
         Args:
             statements: The statements of a block.
         """
-        unread = [*statements][::-1]
+        unread = [*statements][::-1]  # reversed, as `pop` takes the last
         while unread:
             node = unread.pop()
             names = names_at_import(node, with_annotations=self._with_annotations)
@@ -283,7 +292,7 @@ def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
 
     Args:
         tree: The module, without what only a main program runs.
-        qualname: The qualified name; of a member of a class, the body of that is searched.
+        qualname: The qualified name; for a member of a class, the body of the class is searched.
     """
     owner, _, name = qualname.rpartition(".")
     body = tree.body
@@ -293,6 +302,7 @@ def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
     lines: list[int] = []
     for node in _statements_at_import(body):
         is_reader = name in names_at_import(node, with_annotations=False)
+        # A statement that sets the name itself, such as its definition, does not count.
         if is_reader and name not in bound_names(node):
             lines.append(node.lineno)
     return lines

@@ -128,6 +128,7 @@ def guarded(row: Patch) -> Patch:
     changes = tuple(
         change.__replace__(by=CODE + change.body_name) for change in row.changes
     )
+    # "when" is the function of the guarded body that asks the guard's test.
     return row.__replace__(changes=changes, when=row.when or "when")
 
 
@@ -187,7 +188,7 @@ def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard
         if version:
             requires.append(f"{project}{version}")
         elif _is_block(condition):
-            is_required = False
+            is_required = False  # the pile may go on without the module, as in a `try`
         else:
             tests.append(condition)
     if not tests:
@@ -215,6 +216,7 @@ def _version(test: ast.expr) -> str:
         version = requirement.removeprefix("==")
         return f">={version},!={version}"
     is_call = isinstance(test, ast.Call) and dotted(test.func).endswith("version_is")
+    # `is_call` implies the second condition, which is there for type checkers.
     if not is_call or not isinstance(test, ast.Call) or not test.args:
         return ""
     argument = test.args[0]

@@ -1,4 +1,4 @@
-"""Writes an import among those of a module."""
+"""Adds imports to those in the text of a module, and takes them out."""
 
 import ast
 import sys
@@ -41,7 +41,13 @@ def with_import(module: ModuleTree, statement: str) -> str:
 
 
 def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str:
-    """Return the text of a module with lines more, behind so many that it has."""
+    """Return the text of a module with new lines inserted.
+
+    Args:
+        module: The module, as it is.
+        index: How many of its lines come before the new ones.
+        new_lines: The new lines.
+    """
     lines = module.source.decode().split("\n")
     lines[index:index] = new_lines
     return "\n".join(lines)
@@ -52,6 +58,7 @@ def _with_section(module: ModuleTree, statement: str) -> str:
     head = _lines_of_head(module)
     lines = module.source.decode().split("\n")
     following = lines[head : head + 1]
+    # With an empty line before and after it, unless the module begins, or has one, there.
     new_lines = [statement]
     if head:
         new_lines.insert(0, "")
@@ -77,7 +84,9 @@ def _lines_of_head(module: ModuleTree) -> int:
 
 
 def without_import(module: ModuleTree, name: str) -> str:
-    """Return the text of a module without an import of a name.
+    """Return the text of a module without the import of a name.
+
+    The first import that binds the name is taken out, or loses it where it binds others, too.
 
     Args:
         module: The module, as it is.
@@ -89,6 +98,7 @@ def without_import(module: ModuleTree, name: str) -> str:
         others = [alias for alias in node.names if (alias.asname or alias.name) != name]
         if not others:
             start, end = span(module.source, node)
+            # + 1: the newline behind it, too.
             return (module.source[:start] + module.source[end + 1 :]).decode()
         if len(others) < len(node.names):
             return _with_names(module, node, others)
@@ -115,7 +125,10 @@ def _modules_of(node: _Import, module: ModuleTree) -> list[str]:
 
 
 def _imports_at_top(tree: ast.Module) -> list[_Import]:
-    """List the imports before the first function or class, none of them in a block."""
+    """List the imports before the first function or class, without those in an `if` or a `try`.
+
+    An import further down may be there for its moment: no other is put beside it.
+    """
     imports: list[_Import] = []
     for node in tree.body:
         if isinstance(node, SCOPES):

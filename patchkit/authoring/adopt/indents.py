@@ -4,13 +4,14 @@ import io
 import tokenize
 from tokenize import TokenError
 
+# From Python 3.12 on, the text in an f-string is a token of its own.
 _STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
 _LAYOUT = (tokenize.NL, tokenize.COMMENT)
 _STARTS_OF_STATEMENTS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
 def indented(text: str, margin: str) -> str:
-    """Return code that is indented further.
+    """Return code that is indented further; lines that begin in a string stay as they are.
 
     Args:
         text: The code.
@@ -29,6 +30,8 @@ def indented(text: str, margin: str) -> str:
 
 def dedented(text: str) -> str:
     """Return code that is indented less, by as much as its first line is indented.
+
+    Lines that begin in a string stay as they are.
 
     Args:
         text: The code.
@@ -66,6 +69,7 @@ def _lines_in_strings(text: str) -> set[int]:
             if token.type in _STRINGS and not is_at_start:
                 first, _ = token.start
                 last, _ = token.end
+                # Of the lines of a string, all but the first begin in it.
                 lines.update(range(first + 1, last + 1))
             is_at_start = token.type in _STARTS_OF_STATEMENTS
     except (TokenError, SyntaxError):

@@ -37,6 +37,7 @@ class _InstalledFile(NamedTuple):
             return False
         digest = hashlib.new(self.recorded.mode, content).digest()
         text = base64.urlsafe_b64encode(digest).decode()
+        # RECORD has the hash without the `=` that fill up the end of base64.
         return text.rstrip("=") == self.recorded.value
 
 
@@ -154,6 +155,7 @@ class EditedInstallation:
         restored: list[PlannedFile] = []
         for file in files:
             path = self._files[file.path].path
+            # `old` is never None here: `differing` has compared it. `new` may be: the file is gone.
             original = file.old or b""
             restored.append(PlannedFile("module", path, new=original, old=file.new))
         try:

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 
 
 def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
-    """Yield each `if` in a loop whose block begins with an assignment.
+    """Yield each `if` in a loop whose block begins with an assignment, such as that of a sweep.
+
+    A sweep is a loop over `sys.modules`: `if value is lib.f: vars(module)[name] = new_f`.
 
     Args:
         loop: The loop.

@@ -20,8 +20,9 @@ class Member(NamedTuple):
         keeps_kind: whether a plain function becomes what upstream has there: a static method, a
             property, a cache.
         is_merged: whether it is the member of a class that is merged into upstream's.
-        is_new: whether nothing has that name.
-        unrelated: whether the row allows another thing in the place of what is there.
+        is_new: whether it is added, as upstream has nothing of that name.
+        unrelated: whether the row allows another thing in the place of what is there, as its
+            `unrelated=True` says.
     """
 
     qualname: str
@@ -39,7 +40,7 @@ class Member(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in the class, or in the module."""
+        """Its name in the class or the module; for a setter or deleter, that of its property."""
         return self._without_part.rpartition(".")[2]
 
     @property

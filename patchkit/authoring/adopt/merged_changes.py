@@ -39,7 +39,7 @@ def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChan
     with suppress(TargetError, SyntaxError):
         if syntax_hash(all_edited(changes, theirs)) == syntax_hash(text):
             return CarriedChanges("unchanged", changes)
-    text_edits = edits(theirs.rstrip("\n"), text)
+    text_edits = edits(theirs, text)
     if text_edits is None:
         raise ScaffoldError("no Edits make the merged text of upstream's")
     first = changes[0]
@@ -62,8 +62,9 @@ def write_merged(
         upstream: the module of the later release that it was merged with.
     """
     definitions = body.read()
-    merged_module = Definitions.of("merged.py", text.encode())
-    # What upstream's changes use is imported from upstream; the body has the other names.
+    merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
+    # What only upstream's changes use is imported from upstream. Names of the body, and those that
+    # the row's code uses already, are known there.
     known_names = {*definitions.named, *definitions.imports}
     known_names |= names_in(definitions.named[by])
     imports = {

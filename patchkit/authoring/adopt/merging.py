@@ -12,6 +12,7 @@ from typing import NamedTuple
 from patchkit.authoring.adopt.edits import hunks, syntax_hash
 from patchkit.errors import ScaffoldError
 
+# In the order in which `git merge-file` takes its files.
 _SIDES = ("ours", "base", "theirs")
 # The lines of `ours`, `base` and `theirs` between git's markers: `<<<<<<< yours`, `||||||| before`,
 # `=======` and `>>>>>>> upstream`.
@@ -35,6 +36,7 @@ class Merged(NamedTuple):
     @property
     def conflicts(self) -> list[str]:
         """The conflicts in the text, each with its markers."""
+        # `merged` has taken off the last newline, with which the pattern of a conflict ends.
         return [match[0] for match in _CONFLICT.finditer(f"{self.text}\n")]
 
 

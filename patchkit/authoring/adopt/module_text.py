@@ -14,7 +14,7 @@ class ModuleText:
     Args:
         path: the path of its file in its release.
         text: its text, as it is by now; its lines end with a newline alone.
-        changed: the names that changes of the same row define.
+        changed: the names that changes of the same row define in it; `bring` brings none of these.
         with_conditional: whether what is defined under a condition can be changed.
     """
 
@@ -43,7 +43,7 @@ class ModuleText:
 
         Args:
             first: the first line, counted from 1.
-            last: the last line; if it is less than the first, the text comes before that.
+            last: the last line; if it is `first - 1`, the text is inserted, and replaces no line.
             text: the text, without the newline at its end.
         """
         lines = self.text.split("\n")
@@ -77,6 +77,7 @@ class ModuleText:
             last: the last line.
         """
         lines = self.text.split("\n")
+        # `lines[first - 2]` is the line above `first`, as `lines` counts from 0.
         while first > 1 and not lines[first - 2].strip():
             first -= 1
         del lines[first - 1 : last]
@@ -89,6 +90,7 @@ def lines_of_statement(node: ast.stmt) -> tuple[int, int]:
     Args:
         node: the statement.
     """
+    # `lines_of` returns None for nodes without a line; a statement that was parsed has one.
     return lines_of([node]) or (0, 0)
 
 

@@ -55,6 +55,7 @@ def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[st
     for alias in node.names:
         submodule = Target(f"{node.module}.{alias.name}")
         member = Target(node.module, alias.name)
+        # `from a import b` is of a name in `a`, or of the module `a.b`.
         target = moved.get(member) or moved.get(submodule)
         if target is None:
             stayed.append(alias)
@@ -65,10 +66,10 @@ def _statements(node: ast.ImportFrom, moved: Mapping[Target, Target]) -> list[st
         new_alias = ast.alias(name)
         if bound != name:
             new_alias = ast.alias(name, bound)
-        imports.append(ast.ImportFrom(module, [new_alias], 0))
+        imports.append(ast.ImportFrom(module, [new_alias], level=0))
     if not imports:
         return []
     if stayed:
-        remainder = ast.ImportFrom(node.module, stayed, 0)
+        remainder = ast.ImportFrom(node.module, stayed, level=0)
         imports.insert(0, remainder)
     return [ast.unparse(statement) for statement in imports]

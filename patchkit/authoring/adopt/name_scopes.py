@@ -71,6 +71,7 @@ class NameScope:
         """
         pairs = [(target, value)]
         if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS):
+            # Not strict: where the numbers differ, as with `*rest`, what can be paired is.
             pairs = list(zip(target.elts, value.elts, strict=False))
         variables = [
             (variable, variable_value)
@@ -93,6 +94,7 @@ class NameScope:
             module: The module that it is in, for relative imports.
             is_plain: Whether the import always runs, so that the names have no other meaning.
         """
+        # For `import a.b`, the name `a` stands for `a`, while the import is of `a.b`.
         for name, target, _imported in imported(statement, module):
             dotted_name = str(target).replace(":", ".")
             _bind(self.dotted_names, name, [dotted_name], is_plain=is_plain)

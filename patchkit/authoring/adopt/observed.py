@@ -82,6 +82,7 @@ class PileObservation:
         ]
         self.copies = {}
         for change in self.changes:
+            # False: a row has the target, and does not rebind; None would mean that no row has it.
             if change.copies and rebind_by_target.get(change.target) is False:
                 self.copies[change.target] = change.copies
 
@@ -167,6 +168,7 @@ def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[s
         "PATCHKIT": "0",
         "PYTHONPATH": os.pathsep.join(search_path),
     }
+    # -B: no `.pyc` files are written into the pile's folder.
     return subprocess.run(  # noqa: S603
         [sys.executable, "-B", str(observing.__file__)],
         input=request,

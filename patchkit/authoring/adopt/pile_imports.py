@@ -48,7 +48,7 @@ def is_used_elsewhere(
 ) -> bool:
     """Return whether another module of a pile seems to use one of some names of a module.
 
-    That is so where its text contains the name, and the name of the module.
+    That is so where its text has, as words, one of the names and the name of the module.
 
     Args:
         owner: The reader of the module that has the names.

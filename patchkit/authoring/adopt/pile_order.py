@@ -22,7 +22,7 @@ def read_pile(
         A reader for each module, after the readers of the modules that it imports.
     """
     readers: dict[str, PileReader] = {}
-    for module in modules_of(source, [""]):
+    for module in modules_of(source, [""]):  # "" is in every file: all modules are read
         can_be_imported = module.name.replace(".", "_").isidentifier()
         if can_be_imported and (not only or _is_inside(module.name, only)):
             reader = PileReader(module, dialects)

@@ -256,7 +256,7 @@ class PileReader:
         dotted_names = self._foreign(context.scope.dotted_names_of(node))
         if dotted_names:
             placement = self.make_placement(
-                statement, dotted_names, node, statement, "", context
+                statement, dotted_names, node, statement, text="", context=context
             )
             self.placements.append(placement)
             placement.reason = _MUTATES
@@ -349,7 +349,8 @@ class PileReader:
         placement.is_new = any(" not in " in condition for condition in conditions)
         placement.function = context.function
         is_named = isinstance(turn_value, ast.Name)
-        # The value depends on the turn: the body names each value, and has no loop any more.
+        # The value depends on the turn: the loop is cut out of the body. So the value needs a name
+        # of its own, and no other statement may be in the loop, as it would be lost.
         if context.loop is not None and ast.dump(turn_value) != ast.dump(value):
             placement.node = context.loop
             placement.text = "pass"

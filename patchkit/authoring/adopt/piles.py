@@ -84,7 +84,7 @@ class PileRows(AdoptedRows):
             ScaffoldError: The pile changes nothing.
         """
         rows_by_module = list[_ModuleRows]()
-        words = ["old_pile"]
+        words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
         for reader in self.readers:
             self._list_unexpressed(reader)
             if not reader.expressible:
@@ -189,7 +189,7 @@ class PileRows(AdoptedRows):
                     f"{parent} does not import {name}; --only {name} adopts it"
                 )
             if placement.reason:
-                for dotted_name in placement.dotted_names or [""]:
+                for dotted_name in placement.dotted_names or [""]:  # "": none is known
                     self.leave(reader, placement, placement.reason, dotted_name)
 
 
@@ -346,11 +346,12 @@ class _ModuleRows:
         for dotted_name, placed in targets.items():
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
-                continue  # an alternative: the release has another name of the same owner
+                continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
             if placed.is_absent and not self._pile.release.has(owner):
                 reason = f"{self._pile.release.name} has no {owner}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
+            # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
             yield self._change(body, placement, placed.target, facts)
 
@@ -390,6 +391,7 @@ class _ModuleRows:
         if facts.state == "absent" or (placement.is_new and not facts.is_present):
             return Add(str(target), by=by, when=when, rebind=False)
         rebind: bool | tuple[str, ...] = False
+        # A sweep of `sys.modules` sets copies, too, those in the pile's own package included.
         if placement.rebinds:
             rebind = (self.reader.module.name.partition(".")[0],)
         unrelated = is_unrelated(self.reader, placement, facts)

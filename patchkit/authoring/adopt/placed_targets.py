@@ -40,12 +40,12 @@ class PlacedTarget:
 
     @property
     def is_present(self) -> bool:
-        """Whether the release has it."""
+        """Whether the release has the target."""
         return self.facts is not None and self.facts.is_present
 
     @property
     def is_absent(self) -> bool:
-        """Whether it is certain that the release does not have it."""
+        """Whether it is certain that the release does not have the target."""
         return self.facts is not None and self.facts.state == "absent"
 
 
@@ -66,7 +66,7 @@ def placed_target(
     item_part = bracket + item
     parts = head.split(".")
     module_length = 1
-    # The longest beginning that is a module; the rest is a name in it.
+    # The longest beginning that is a module, or else the first part; the rest is a name in it.
     for length in range(len(parts) - 1, 0, -1):
         if _is_module(release, parts[:length]):
             module_length = length
@@ -74,14 +74,15 @@ def placed_target(
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))  # raises ValueError where it is no valid target
-    if not release.covers(parts[:1]):
+    if not release.covers(parts[:1]):  # the top package
         return PlacedTarget(target, facts=None)
     owner = release.facts(target.holder)
+    # '' stands for what is unknown: where the class is defined.
     if owner.kind == str(Kind.CLASS) and owner.qualname:
         # The pile may name the class by an import elsewhere; the target is where it is defined.
         target = Target(owner.module, f"{owner.qualname}.{parts[-1]}{item_part}")
     facts = release.facts(target)
-    if is_definition and facts.qualname:
+    if is_definition and facts.qualname:  # '' where no definition is known
         target = Target(facts.module, facts.qualname)
     return PlacedTarget(target, facts)
 
@@ -114,6 +115,7 @@ def can_be_wrapped(
         return False
     if len(placement.dotted_names) != 1 or placement.key:
         return False
+    # The names of the replacement and of the saved original.
     names = {ast.unparse(placement.value)}
     for name, original in reader.saved.items():
         if original.dotted_name == placement.dotted_names[0]:

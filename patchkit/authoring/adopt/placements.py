@@ -21,7 +21,8 @@ class StatementContext(NamedTuple):
         conditions: The conditions that it runs under; a constant such as `"try"` for a block that
             is no `if`.
         function: The name of the function that it is in; '' at the top of the module.
-        loop: The loop that it is in, if the values that the loop goes through are known.
+        loop: The loop that it is in, if the values that the loop goes through are known; else None,
+            and the loop is one of the conditions, as `"for"`.
     """
 
     scope: NameScope

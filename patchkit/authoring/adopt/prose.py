@@ -51,6 +51,7 @@ def prose_of(
     }
     if not texts["why"]:
         texts["why"] = docstring.partition("\n\n")[0]
+    # A link under the label of the field comes before those under others, such as `why`.
     link = _LINK.search(" ".join([texts["upstream"], *labelled.values()]))
     if link:
         texts["upstream"] = link[0]

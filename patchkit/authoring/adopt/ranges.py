@@ -51,7 +51,7 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     """
     requirement = parse_requirement(text)
     allowed = satisfies(new, str(requirement.specifier))
-    # It shall allow the release, unless the row is over before that.
+    # The requirement shall allow the release, unless the row is over before that.
     is_right_already = allowed != is_over
     if is_right_already and not is_new:
         return text

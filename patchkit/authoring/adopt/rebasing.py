@@ -261,7 +261,7 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
-        # These bring something new; it is upstream's own now if the later release has it.
+        # An Add or a Provide brings what upstream lacks; a later release may have it itself.
         if isinstance(first, (Add, Provide)):
             if self.new.has(target):
                 return CarriedChanges("retired", ())
@@ -296,7 +296,7 @@ class Rebase:
         """
         first = changes[0]
         if isinstance(first, Edit):
-            # For type checkers: all changes of such a group are Edits.
+            # For type checkers: the first change is an Edit, and so all changes of the group are.
             edits_of_target = [change for change in changes if isinstance(change, Edit)]
             base = self.old.text(comparison.old.facts)
             theirs = self.new.text(comparison.new.facts)
@@ -319,7 +319,7 @@ class Rebase:
             ScaffoldError: they cannot be merged.
         """
         by = change.by.removeprefix(CODE)
-        # All three get the definition's own name, so that names make no difference.
+        # The three texts of the merge get the same name, so that a renaming is no change in them.
         name = by.rpartition(".")[2]
         old_facts = comparison.old.facts
         old_module = _definitions(self.old, old_facts)

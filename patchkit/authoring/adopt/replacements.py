@@ -32,7 +32,8 @@ def replace(module: ModuleText, member: Member, new: ast.stmt, text: str) -> str
         text: the definition under its new name, not indented.
 
     Returns:
-        The value, if nothing but that is written of an assignment.
+        The new value, if only that was written, and not its annotation or the other names of its
+        statement: `_write` in `transplant` then brings what the value uses alone. Else None.
 
     Raises:
         ScaffoldError: the name is set in a way that has no such place.
@@ -87,6 +88,7 @@ def _replace_value(
     if member.qualname not in code.named:
         old_value = values.get(member.name)
     names_of_new = names_in(ast.parse(f"({value})"))
+    # A value that reads a name set here means what the statement sets: it has to come after that.
     is_independent = names_of_new.isdisjoint({member.name, *values})
     if old_value is not None and is_independent:
         start, end = span(source, old_value)
@@ -125,6 +127,8 @@ def _replace_definition(
         elif isinstance(getattr(old, "value", None), ast.Call) and member.owner:
             raise ScaffoldError("upstream makes it by a call, which decides what it is")
     value = getattr(new, "value", None)
+    # Of `f = make_f()` it is not known whether that is a function, to which `Replace` gives the
+    # decorators of upstream's.
     may_be_function = isinstance(value, (ast.Lambda, ast.Name, ast.Attribute, ast.Call))
     is_shaped = isinstance(old, DEFS) and shapes_functions(old.decorator_list)
     if may_be_function and is_shaped and member.keeps_kind:
@@ -137,9 +141,9 @@ def _replace_definition(
 def _decorator_lines(
     code: Definitions, node: ast.stmt, decorators: list[ast.expr]
 ) -> list[str]:
-    """Write decorators of a function on lines as they stand there."""
+    """Return the lines of decorators of a function, each indented as the function is."""
     source = code.tree.source
-    margin = " " * node.col_offset
+    margin = " " * node.col_offset  # a decorator stands in the column of its `def`
     lines: list[str] = []
     for decorator in decorators:
         start, end = span(source, decorator)

@@ -10,6 +10,7 @@ def unused(name: str, names: Collection[str]) -> str:
         name: The name that is wanted.
         names: The names that are taken.
     """
+    # Names of rows have hyphens, names of bodies underscores.
     separator = "_"
     if "-" in name:
         separator = "-"

@@ -68,6 +68,7 @@ class Subclass:
                 yield from self._faults_of_method(member)
 
     def _faults_of_header(self) -> Iterator[str]:
+        """Say which bases, keywords and decorators would be lost, or mean something else."""
         if len(self.node.bases) > 1 or self.node.keywords:
             yield "its class has bases or keywords beside upstream's class"
         for base in self.upstream.bases:
@@ -79,6 +80,7 @@ class Subclass:
 
     @property
     def _is_decorated_alike(self) -> bool:
+        """Whether both classes have the same decorators, so that either is made alike."""
         ours = [ast.dump(decorator) for decorator in self.node.decorator_list]
         theirs = [ast.dump(decorator) for decorator in self.upstream.decorator_list]
         return ours == theirs
@@ -100,6 +102,7 @@ class Subclass:
 
     @property
     def _has_slots(self) -> bool:
+        """Whether upstream's class has `__slots__`, by itself or by its dataclass decorator."""
         if "__slots__" in self.own_names:
             return True
         decorators = " ".join(map(ast.unparse, self.upstream.decorator_list))
@@ -107,6 +110,7 @@ class Subclass:
 
     @property
     def _sets_attributes(self) -> bool:
+        """Whether a member of the body's class sets an attribute of anything."""
         for member in self.members:
             for node in ast.walk(member):
                 is_set = isinstance(getattr(node, "ctx", None), ast.Store)
@@ -126,7 +130,7 @@ class Subclass:
             yield f"its members are made from upstream's {name}"
         for member in self.upstream.body:
             if bound_names(member) <= self.overridden:
-                continue
+                continue  # the member itself is replaced
             for name in sorted(self._read_by(member) & self.overridden):
                 yield f"upstream's class reads {name} as it is made, in line {member.lineno}"
 
@@ -166,9 +170,11 @@ class Subclass:
         if not isinstance(value, ast.Call) or not is_super:
             return ""
         allowed.update([value.func, *value.args])
+        # `super(Original, self)` begins above upstream's class, and means the same in it.
         starts_above = bool(value.args) and dotted(value.args[0]) in self.originals
         if starts_above:
             return ""
+        # A decorator may have given upstream's class an `__init__`, as `dataclass` does.
         is_generated = bool(self.upstream.decorator_list) and node.attr.startswith("__")
         if node.attr in self.own_names or is_generated:
             return f"it calls super().{node.attr}, which upstream's class has itself"
@@ -176,7 +182,10 @@ class Subclass:
 
 
 def _in_tests_and_annotations(method: ast.AST) -> set[ast.AST]:
-    """List the nodes in which a class and the one that it stands in for are the same."""
+    """List the nodes of a method that may name either class, as it makes no difference there.
+
+    These are annotations, and the classes in `isinstance(x, C)`: the one derives from the other.
+    """
     nodes: set[ast.AST] = set()
     for node in ast.walk(method):
         if isinstance(node, ast.Call) and dotted(node.func) in _TESTS:
@@ -196,6 +205,7 @@ def _is_idle(node: ast.stmt) -> bool:
 
 
 def _annotated(body: Collection[ast.stmt]) -> set[str]:
+    """List the names that the statements of a class annotate: the fields of a dataclass."""
     names: set[str] = set()
     for node in body:
         if isinstance(node, ast.AnnAssign):

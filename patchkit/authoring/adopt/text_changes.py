@@ -19,7 +19,7 @@ def span(text: bytes, node: ast.AST) -> tuple[int, int]:
     first_line = getattr(node, "lineno", 1)
     for decorator in getattr(node, "decorator_list", ()):
         first_line = min(first_line, decorator.lineno)
-    first_column = getattr(node, "col_offset", 0)  # the `@` is in the same one
+    first_column = getattr(node, "col_offset", 0)  # also that of the `@` of a decorator
     last_line = getattr(node, "end_lineno", 1)
     last_column = getattr(node, "end_col_offset", 0)
     start = offset(text, first_line, first_column)
@@ -34,7 +34,8 @@ def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
         text: The text.
         changes: The changes, in any order.
     """
-    # From the end, so that earlier offsets stay valid: up to this one, the text is unchanged.
+    # From the end, so that earlier offsets stay valid. The text before `unchanged_end` is as it
+    # was; a change that ends behind it is inside of one that is made already.
     unchanged_end = len(text)
     from_the_end = sorted(changes, key=lambda change: (-change[1], change[0]))
     for start, end, new in from_the_end:

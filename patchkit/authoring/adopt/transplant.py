@@ -83,18 +83,21 @@ def _transplant(
     """Write a definition of a body into the module, with what it uses."""
     definitions = body.definitions
     by = change.by
+    # `Replace("lib:f", by="f")` of an `f` that the body imports: the module imports it, too.
     if by == qualname and by in definitions.imports and by not in definitions.named:
         _bind_import(module, by, body)
         return
     new = definitions.defined(by)
     if isinstance(new, ast.ClassDef) and body.derives:
-        _merge(module, new, Member(qualname, by, {}), body)
+        _merge(module, new, Member(qualname, by, new_names={}), body)
         return
     is_in_class = "." in qualname
+    # A member of a class is no name of the module: none stands for it there.
     new_names: dict[str, str] = {}
     if not is_in_class:
         new_names[by] = qualname
         if isinstance(new, ASSIGNMENTS):
+            # In `TABLE = {**lib.TABLE, …}`, upstream's value is read before the name is set anew.
             new_names.update(dict.fromkeys(body.target_names, qualname))
     member = Member(
         qualname,
@@ -112,6 +115,7 @@ def _transplant(
 def _refuse_names_of_class(module: ModuleText, member: Member, new: ast.stmt) -> None:
     """Refuse what reads a name of its module that stands for another thing in the class."""
     names = names_at_import(new)
+    # A setter reads the property in its decorator, `@x.setter`.
     if member.qualname.endswith(tuple(PARTS_OF_PROPERTY.values())):
         names.discard(member.name)
     binders = module.read().binders
@@ -148,7 +152,9 @@ def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
         names = code.names
     else:
         value = replace(module, member, new, text)
+        # Where only the value was written, what its annotation uses is not needed.
         names = code.names if value is None else code.names & used_names(value)
+    # A plain function takes the place of a getter alone: the setter and the deleter stay.
     if member.is_merged or not _is_plain_function(new):
         for part in PARTS_OF_PROPERTY.values():
             _write_part(module, member, body, part)
@@ -156,7 +162,10 @@ def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
 
 
 def _is_plain_function(node: ast.stmt) -> bool:
-    """Whether a definition is a function that becomes what it replaces: a getter, for example."""
+    """Whether a definition is a function without `property` or the like.
+
+    With `keeps_kind`, it becomes what it replaces: the getter of a property, for example.
+    """
     return isinstance(node, DEFS) and not makes_descriptor(node.decorator_list)
 
 
@@ -176,6 +185,7 @@ def _write_part(module: ModuleText, member: Member, body: BodyCode, part: str) -
     by = f"{member.by}{part}"
     if by not in body.definitions.named:
         return
+    # In `@x.setter`, the `x` becomes the name that the property has in the module.
     last = member.by.rpartition(".")[2]
     new_names = {**member.new_names, last: member.name}
     moved = body.moved(by, member.name, new_names)

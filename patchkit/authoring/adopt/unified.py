@@ -70,6 +70,7 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
 
 def _path(line: str) -> str | None:
     """Return the path in a `---` or `+++` line, without `a/` or `b/`; None for /dev/null."""
+    # After `--- `, the path; after a tab, some tools write a date.
     path, _, _ = line[4:].partition("\t")
     path = path.strip()
     if path == "/dev/null":
@@ -152,6 +153,7 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
         expected = hunk.first - 1 + shift
         start = _start(hunk, lines, expected)
         if start is None:
+            # For the message, the line of the file that is most like the hunk's first.
             content = "\n".join(lines)
             expected_text = "\n".join(hunk.old)
             near_lines = nearest(content, expected_text, 1).split("\n")
@@ -164,6 +166,7 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
         end = start + len(hunk.old)
         lines[start:end] = hunk.new
         growth = len(hunk.new) - len(hunk.old)
+        # The next hunk is as far off from where it says as this one, plus what this one adds.
         shift = start - (hunk.first - 1) + growth
     changed = "\n".join(lines)
     return changed.encode(errors="surrogateescape")

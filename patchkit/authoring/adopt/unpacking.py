@@ -49,6 +49,7 @@ def element_text(content: bytes, node: ast.expr) -> str:
     """
     start, end = span(content, node)
     text = content[start:end].decode()
+    # Without brackets, the `, 0` would become part of a tuple or of what a lambda returns.
     among_others = f"{text}, 0"
     expected = f"(({text}), 0)"
     if _is_same_code(among_others, expected):
@@ -57,7 +58,7 @@ def element_text(content: bytes, node: ast.expr) -> str:
 
 
 def _is_same_code(text: str, expected: str) -> bool:
-    """Whether two expressions are parsed as the same; a text that is no Python is like none."""
+    """Whether two expressions are parsed as the same; a `text` that is no Python never is."""
     tree, fault = parse(f"_ = {text}".encode())
     expected_tree, _ = parse(f"_ = {expected}".encode())
     return not fault and ast.dump(tree) == ast.dump(expected_tree)

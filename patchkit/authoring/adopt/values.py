@@ -6,10 +6,11 @@ from patchkit.authoring.adopt.indents import indented
 from patchkit.authoring.adopt.unpacking import element_text
 
 _NAME = "_ = "
+"""What stands before a value as it is indented: a string alone would be taken for a docstring."""
 
 
 def value_text(text: str, margin: str) -> str | None:
-    """Return the value that an assignment sets, as it can stand anywhere in another one.
+    """Return the text of an assignment's value, in brackets where another assignment needs them.
 
     Args:
         text: the assignment, not indented.

@@ -46,7 +46,8 @@ def wrapper(
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
-    # A wrapper gets the original as `wrapped`, whenever it is called.
+    # A wrapper always calls what `wrapped` is, and so needs one original, which is always saved and
+    # replaced.
     if function is None or len(names_of_original) != 1 or not placement.is_plain:
         return
     (name,) = names_of_original
@@ -122,6 +123,7 @@ def _are_private(reader: PileReader, function: Def, name: str, call_count: int) 
     for node in function.decorator_list:
         decorator = ast.unparse(node)
         decorators.append(decorator.removeprefix("functools."))
+    # The wrapper does without `wraps(original)`; it would lose any other decorator.
     if any(decorator != f"wraps({name})" for decorator in decorators):
         return False
     tree = reader.module.tree
@@ -236,7 +238,7 @@ def _wrapper_text(
         SyntaxError: Its header and its body are on one line.
     """
     # From the `def` on: the decorator `wraps(original)` is dropped.
-    start = offset(source, function.lineno, 0)
+    start = offset(source, function.lineno, column=0)
     end = span(source, function)[1]
     changes_of_text = [
         (first - start, last - start, new) for first, last, new in changes

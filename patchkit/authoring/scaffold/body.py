@@ -159,7 +159,7 @@ def body_text(changes: Sequence[tuple[UpstreamTarget, Change]]) -> str:
 
 def _sections(imports: set[Import]) -> Iterator[str]:
     """Yield the sections of imports, as import sorters order them: the standard library first."""
-    standard_library = imports & {_ANY}  # no body starts with more of it
+    standard_library = imports & {_ANY}  # the only name of it that new bodies import
     packages = imports - {_ANY}
     for section in (standard_library, packages):
         if section:
@@ -255,7 +255,10 @@ def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
 
 
 def _is_function(upstream: UpstreamTarget) -> bool:
-    """Whether a function can replace a target: it is called, or defined by a `def`."""
+    """Whether a function can replace a target: it is called, or defined by a `def`.
+
+    Of a generated method, such as the `__init__` of a dataclass, no signature is known.
+    """
     facts = upstream.facts
     if facts.signature is not None or facts.kind == str(Kind.GENERATED):
         return True
@@ -310,6 +313,7 @@ def _function(
 
 def _long_docstring(paragraphs: Sequence[str]) -> str:
     """Write a docstring of several lines, without indentation."""
+    # One INDENT for the indentation that the lines get, one as a margin at their end.
     width = WIDTH - 2 * len(INDENT)
     filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in paragraphs]
     return '"""\n' + "\n\n".join(filled) + '\n"""'

@@ -41,7 +41,7 @@ class PlannedFile(NamedTuple):
             return []
         old_lines = self.old.decode(errors="replace").splitlines()
         lines = unified_diff(old_lines, self.text.splitlines(), lineterm="", n=2)
-        return list(lines)[2:]
+        return list(lines)[2:]  # without `---` and `+++`
 
 
 class Drafts:
@@ -85,7 +85,7 @@ class Drafts:
             files: the files.
         """
         for file in files:
-            # `old` is what the disk has, and so that of the first plan.
+            # `old` is what the disk has now: what an earlier plan read, not what it would write.
             first = self._files.get(file.path, file)
             self._files[file.path] = file._replace(old=first.old)
 
@@ -121,12 +121,14 @@ def _write_file(file: PlannedFile, undo: ExitStack) -> None:
     if file.old is None:
         _create(file.path, file.new, undo)
     else:
-        _change(file.path.resolve(), file.old, file.new, undo)  # a link stays one
+        # The file that a symbolic link leads to is replaced, not the link.
+        _change(file.path.resolve(), file.old, file.new, undo)
 
 
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:
     """Write a new file; raise FileExistsError if it exists."""
     with path.open("xb") as file:  # x: create it, or fail
+        # It may be missing by then, as `_change` renames the file that it has created.
         undo.callback(path.unlink, missing_ok=True)
         file.write(content)
 

@@ -138,7 +138,7 @@ def first_change(
     """
     target = upstream.target
     if kind not in _KINDS_OF_NEW:
-        # Who names a kind knows what the target is, even if the source does not tell.
+        # Whoever names a kind knows what the target is, even if its source does not tell.
         refuse_missing(upstream, undecided_too=kind is None)
     chosen = kind or _fitting_kind(upstream)
     _refuse_other_form(target, chosen)
@@ -231,6 +231,7 @@ def _edit(upstream: UpstreamTarget) -> Change:
     for statement in statements:
         if statement.lineno != statement.end_lineno:
             continue
+        # `lines` begin at the line `facts.lines[0]` of the file.
         line = lines[statement.lineno - facts.lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
         with suppress(TargetError):
@@ -281,7 +282,7 @@ def refuse_missing(upstream: UpstreamTarget, *, undecided_too: bool = False) -> 
 
     Args:
         upstream: the target.
-        undecided_too: whether to refuse one, too, of which the source does not tell what it is.
+        undecided_too: whether a target is refused, too, if its source does not tell what it is.
     """
     target = upstream.target
     facts = upstream.facts
@@ -313,7 +314,8 @@ def _ways_out(target: Target) -> str:
 def _whereabouts(upstream: UpstreamTarget) -> str:
     """Say where a missing target moved, which names are similar, or how to find out."""
     target = upstream.target
-    # Followed from the oldest release (1: to later ones), or else searched for by its name.
+    # The target is followed from the oldest release that has it to later ones (`directions=(1,)`);
+    # one that no release has is searched for by its name.
     trails = Trails(list(upstream.releases), [target], directions=(1,), by_name=True)
     trails.follow()
     move = trails.move_of(target, upstream.newest)

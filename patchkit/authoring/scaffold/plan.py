@@ -100,7 +100,8 @@ def plan(
     row_of(place.module, patch)  # raises an error if the row is invalid
     test_name = f"test_{_identifier(request.name)}.py"
     test_content = test_text(patch, place.module, targets).encode()
-    # An earlier patch may have planned the packages around the pack.
+    # Packages around the pack may exist, or be planned for an earlier patch: they are left out. A
+    # body that exists is not, so that `_with_row` raises an error for it.
     files = [
         file
         for file in place.files(bodies)
@@ -179,8 +180,9 @@ def _requirement(upstream: UpstreamTarget, bounds: Sequence[str]) -> str:
         bound = written_bounds(text)
         if bound:
             return f"{package}{bound}"
+    # `counts_as`: a nightly build of 0.33.0 counts as 0.33.0.
     version = FoundVersion(package, newest.version, newest.name).counts_as
-    # Of `0.32.1.post1`, the first two numbers: 0 and 32.
+    # Of `0.32.1.post1`, the first two numbers: 0 and 32. Of `2`, which has one, `major` is empty.
     *major, last = version.partition(".post")[0].split(".")[:2]
     lower = ".".join([*major, last])
     upper = ".".join([*major, str(int(last) + 1)])
@@ -205,12 +207,12 @@ class PackLocation(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """The folder that contains its top package, `src` for `src/my_package/my_pack`."""
+        """The folder that contains the top package: `src` for `src/my_package/my_pack`."""
         return self.folder.parents[self.module.count(".")]
 
     @property
     def new_parents(self) -> list[Path]:
-        """The `__init__.py` files that the packages around it lack, the outermost first."""
+        """The `__init__.py` files that packages around the pack lack, the outermost first."""
         outer = list(self.folder.parents)[: self.module.count(".")]
         return [
             folder / INIT for folder in reversed(outer) if not (folder / INIT).exists()
@@ -246,6 +248,7 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
         raise ScaffoldError(
             f"{text} is no package, expected a package in it, such as src/my_pack"
         )
+    # A folder that exists, or a path that can be no module's name, such as `src/my_pack`.
     if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
         return _of_folder(text, folder.resolve())
     file = find(text)
@@ -259,7 +262,10 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
 
 
 def _home(here: Path) -> Path:
-    """Return the folder for a new package: `src` if there is one and no package beside it."""
+    """Return the folder for a new package: `src` if there is one and no package beside it.
+
+    The tests of a project do not count: their folder may be a package in either layout.
+    """
     source = here / "src"
     packages = [
         file.parent for file in here.glob(f"*/{INIT}") if file.parent.name != "tests"
@@ -281,7 +287,7 @@ def _of_folder(text: str, folder: Path) -> PackLocation:
     """
     names = [folder.name]
     for outer in folder.parents:
-        # A folder that does not exist will be a package, but for `src`.
+        # A folder that does not exist yet will be made a package, unless it is `src`.
         is_package = (outer / INIT).exists()
         if not is_package and (outer.exists() or outer.name == "src"):
             break

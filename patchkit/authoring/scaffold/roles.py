@@ -11,7 +11,10 @@ from patchkit.core.rows.target import Target
 
 _RAN = ("called", "traced")
 _IMPORTED = ("imported",)
-"""What a probe may have seen of a target. That a module was imported says less than the table."""
+"""What a probe may have seen of a target: that it ran, or only that its module was imported.
+
+The latter counts only where the table does not know the module.
+"""
 
 _TABLE = "vllm_roles.json"
 """The roles of the processes that import each module; made by `studies/module_roles.py`."""
@@ -46,7 +49,7 @@ def propose_roles(
     probe = _read(answer)
     table = json.loads(files(__package__).joinpath(_TABLE).read_text("utf-8"))
     roles: set[Role] = set()
-    sources: dict[str, None] = {}
+    sources: dict[str, None] = {}  # each once, in order
     is_called = True
     for target in targets:
         of_module = _roles_in(table["modules"].get(target.module, ()))
@@ -99,7 +102,10 @@ def _probed_roles(
 
 
 def _roles_in(names: object) -> set[Role]:
-    """Return the roles of a list of names; names that another version has written are ignored."""
+    """Return the roles of a list of names; names that another version has written are ignored.
+
+    The names are read from a file, which may have anything in their place: then there are none.
+    """
     if not isinstance(names, Iterable):
         return set()
     known = {str(role): role for role in Role}

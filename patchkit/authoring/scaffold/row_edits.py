@@ -54,7 +54,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}") from error
     except (_UnplainPackError, ValueError) as error:  # ValueError: it has null bytes
         raise ScaffoldError(f"{file}: {error}, {_PLAIN_PACK}") from error
-    # The text may have become part of the last element, which has no comma after it.
+    # Without a comma after the last element, the new text may be parsed as a part of that.
     if new_row_count != row_count + 1:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}")
     return new
@@ -88,6 +88,7 @@ def with_changes(
         changes = fields.get("changes")
         requirements = fields.get("requires")
         is_plain = isinstance(changes, ast.Tuple) and len(changes.elts) == len(new)
+        # `is_plain` implies the first condition, which is there for type checkers.
         if not isinstance(changes, ast.Tuple) or not is_plain or requirements is None:
             raise ScaffoldError(
                 f"{file}: found the row {patch.name} written otherwise, {_AS_ROW}"
@@ -227,7 +228,7 @@ def _replaced_changes(
     bracket = end_of_tuple - 1
     next_starts = [*starts[1:], bracket]
     _, end_of_last = spans[-1]
-    # A tuple of one element needs a comma; the last element may have none until now.
+    # The last change may have no comma behind it; left alone in the tuple, it needs one.
     is_last_alone = bool(after[-1]) and not any(after[:-1])
     has_comma = text[end_of_last:].lstrip().startswith(b",")
     if is_last_alone and not has_comma:
@@ -247,7 +248,8 @@ def _replaced_changes(
 def _depth_at(text: bytes, start: int) -> int:
     """Return the indentation of a change in steps, for the lines of what replaces it.
 
-    Where other code is before it on its line, that is 2: in a row of PATCHES, one step further in.
+    Where other code is before the change on its line, as in `changes=(Wrap(…),)`, that is 2: the
+    indentation of the fields of a row in PATCHES.
     """
     margin = text[line_start(text, start) : start]
     if margin.strip():

@@ -49,7 +49,9 @@ def new_pack(module: str, *patches: Patch) -> bytes:
 
 
 def is_named(content: bytes, patch: Patch) -> bool:
-    """Whether the file of a pack has a row with the name of a patch, however it is written.
+    """Whether the text of a pack has `name="…"` with the name of a patch.
+
+    It is searched as text, as the rows may be written in forms that cannot be read from the syntax.
 
     Args:
         content: The content of the file.
@@ -105,15 +107,15 @@ def _fields(patch: Patch, depth: int) -> Iterator[str]:
 def _changes(patch: Patch, depth: int) -> str:
     """Write the argument `changes` of a row.
 
-    One short change stays on the line, as in `changes=(Wrap("a:f", by="g"),)`: formatters do not
-    split a tuple of one element for its comma.
+    A single short change stays on the line, as in `changes=(Wrap("a:f", by="g"),)`. A comma behind
+    the last element makes formatters split a tuple, but not one of a single element.
     """
     inner_depth = depth + 1
     if len(patch.changes) != 1:
         texts = [change_text(change, inner_depth) for change in patch.changes]
         return exploded("changes=", texts, depth)
     (change,) = patch.changes
-    # The text is made for a line of its own, one step further in, and then stands in brackets.
+    # `change_text` counts an indentation of `inner_depth`, one INDENT more than this line has.
     room = len("changes=(,),") - len(INDENT)
     text = change_text(change, inner_depth, room)
     if "\n" in text:

@@ -50,6 +50,8 @@ def span(text: bytes, node: ast.expr | ast.stmt) -> tuple[int, int]:
 def offset(text: bytes, line: int | None, column: int | None) -> int:
     """Return the position in bytes of a line and column that the parser gives.
 
+    The parser's types allow None for both, as nodes that were not parsed have no position.
+
     Args:
         text: The text that was parsed.
         line: The line, from 1; None for the first.

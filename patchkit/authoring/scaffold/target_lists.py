@@ -61,6 +61,7 @@ def _listed(text: str, location: str) -> ListedTarget:
         location: Its file and number, for the error.
     """
     *words, last = text.split()
+    # The whole line as a target without a name; else its last word as the name.
     for target, name in ((text, ""), (" ".join(words), last)):
         try:
             return ListedTarget(Target.parse(target), name)
@@ -82,6 +83,7 @@ def name_for(target: Target, taken: Collection[str]) -> str:
     words = _words(target.qualname)
     for part in reversed(target.module.split(".")):
         name = "-".join(words)
+        # A module as a target has no qualname, so that there are no words at first.
         if words and name not in taken:
             return name
         words = [*_words(part), *words]
