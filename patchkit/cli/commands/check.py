@@ -156,12 +156,11 @@ def check_patches(
         releases: list[CheckedRelease] = []
         if rows:
             releases = inputs.open_packages(release_options, packages, library)
-        versions = _versions_on_index(releases, library)
         check = Check(
             rows,
             releases,
             reviewed,
-            versions,
+            _versions_on_index(releases, library),
             commands,
             faults=faults,
             inverse=inverse,
