@@ -116,7 +116,8 @@ class Search:
         """Find the first candidate that makes the culprits fail, together with those before it.
 
         Returns:
-            Its position; None if not even all patches together fail.
+            Its position, which the caller still has to try if no trial has failed. None if all
+            patches together were tried, and do not fail.
         """
         # With the culprits, the first `passing` candidates pass, and the first `failing` fail.
         # Until a trial has failed, `failing` is all candidates, which are only assumed to fail.

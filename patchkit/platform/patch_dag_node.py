@@ -15,7 +15,10 @@ OVERLAP = "_overlap_gpu_communication"
 
 
 def compiles_without_overlap() -> bool | str:
-    """Answer the row's `when`: True if this Ray does not have the keyword; a fork may have it."""
+    """Answer the row's `when`: True if this Ray lacks the keyword, or the reason to skip the row.
+
+    The row is for releases of Ray that lack it, but a fork of such a release may have it.
+    """
     if OVERLAP not in inspect.signature(DAGNode.experimental_compile).parameters:
         return True
     return f"experimental_compile of this Ray takes {OVERLAP}"
@@ -32,7 +35,10 @@ def without_overlap(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any
 
 
 def has_no_tensor_transport() -> bool | str:
-    """Answer the row's `when`: True if this Ray does not have the method; a fork may have it."""
+    """Answer the row's `when`: True if this Ray lacks the method, or the reason to skip the row.
+
+    The row is for releases of Ray that lack it, but a fork of such a release may have it.
+    """
     if not hasattr(DAGNode, "with_tensor_transport"):
         return True
     return "DAGNode of this Ray has with_tensor_transport"

@@ -72,7 +72,8 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 def _without_own(first: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the frames of patchkit and of importlib; None if none is left.
 
-    Frames of `importlib.import_module` are left out only where patchkit has called it.
+    Frames of `importlib.import_module` are left out only where patchkit has called it. Before
+    Python 3.11 the first entry is still shown, whatever frame it is of.
     """
     kept: list[TracebackType] = []
     entry = first

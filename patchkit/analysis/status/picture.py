@@ -351,14 +351,14 @@ def _award(
 
 
 def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
-    """Set the parent of a process: by claim, or else by who asked Ray for it, or by its ppid."""
+    """Set the parent by claim, else by who asked Ray, or by ppid; a claim also sets name and rank."""
     candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
         process.name = claim.child.name  # `VllmWorker-0` also tells its rank, 0
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)
-    host, _, pid = (process.asked_by or "").rpartition(":")
+    host, _, pid = (process.asked_by or "").rpartition(":")  # "node-1:4312"
     if _is_number(pid):
         candidates += _latest_before(process, by_pid.get((host, int(pid)), ()))
     candidates += _latest_before(process, by_pid.get((process.host, process.ppid), ()))

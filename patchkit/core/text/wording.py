@@ -161,16 +161,17 @@ class _ModuleSource(SourceLines):
         For `Class.method` such are `Class = other(Class)`, `setattr(…)` and `from x import *`.
         """
         for name, lines in self._outside.items():
-            for at in lines:
-                line = self.text(at)
+            for offset in lines:
+                line = self.text(offset)
                 if _binds(line, name):
                     yield line.strip()
-        makers = sorted(_MADE.finditer(self.source), key=_maker_rank)
+        # Calls such as `setattr(…)`, in the order in which existing locks have hashed them.
+        calls = sorted(_MADE.finditer(self.source), key=_maker_rank)
         stars = _STARS.finditer(self.source)
-        for match in (*makers, *stars):
+        for match in (*calls, *stars):
             end = match.end()  # not its start, which may be the end of the line before
-            at = self.line_at(end)
-            yield self.text(at)
+            offset = self.line_at(end)
+            yield self.text(offset)
 
     def may_run_more(self) -> bool:
         """Whether a call of the name may run code of the module that is not in its texts.

@@ -151,7 +151,8 @@ class _Search:
 
         Args:
             values: The namespace.
-            home: The globals that functions in it must have to be followed; None for any.
+            home: The globals of the module whose functions are followed. A function of another
+                module, which was imported there, is not. None if all functions are followed.
         """
         self._namespaces.append((values, home))
         for name in sorted(self._names.intersection(values)):

@@ -38,7 +38,10 @@ class Counted:
         self._first: dict[int, int] = {}  # by `id`, the count when observation began
 
     def watch(self, codes: Iterable[CodeType]) -> None:
-        """Observe code objects; each until `forget` was called for it as often as `watch`.
+        """Begin to observe code objects.
+
+        A code object may be watched several times, for several patches. It is observed until
+        `forget` was called for it as often.
 
         Args:
             codes: The code objects.

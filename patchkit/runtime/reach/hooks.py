@@ -312,10 +312,11 @@ def _report_if_unknown(session: Session, process: Any) -> None:
 
 
 def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Wrap `_run_in_subprocess` of vLLM's model registry: the helper process is to be armed.
+    """Wrap `_run_in_subprocess` of vLLM's model registry, so that the helper process is armed.
 
-    The helper unpickles the function. It gets a partial in its place, and a partial is pickled with
-    its attributes, one of which arms the process.
+    The helper unpickles the function that it is to run. It gets a partial in its place: a partial
+    is pickled with its attributes, one of which arms the process. The helper inspects a model class
+    for the process that asks, which is one of main.
     """
     function, *arguments = args
     carrying = partial(function)
