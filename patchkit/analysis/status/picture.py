@@ -351,7 +351,7 @@ def _award(
 
 
 def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
-    """Set the parent by claim, else by who asked Ray, or by ppid; a claim also sets name and rank."""
+    """Set the parent by claim, who asked Ray, or ppid; by a claim also the name and the rank."""
     candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
         process.name = claim.child.name  # `VllmWorker-0` also tells its rank, 0
