@@ -11,9 +11,11 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
+    AddField,
     Change,
     Decorate,
     Edit,
+    Provide,
     Replace,
     Row,
     Wrap,
@@ -137,19 +139,23 @@ class Exclusions:
             yield Exclusion(other, row, "", message, fix)
 
     def _twice_added(self) -> Iterator[Exclusion]:
-        """Find names that more than one row adds."""
-        first: dict[Target, _DueChange] = {}
+        """Find names, fields and modules that more than one row adds."""
+        first: dict[str, _DueChange] = {}
         for due in self._due:
-            if not isinstance(due.change, Add):
+            change = due.change
+            if isinstance(change, AddField):
+                added = f"{change.place}.{change.name}"
+            elif isinstance(change, (Add, Provide)):
+                added = str(change.place)
+            else:
                 continue
-            earlier = first.setdefault(due.change.place, due)
+            earlier = first.setdefault(added, due)
             if earlier is not due and self._are_together(earlier, due):
                 message = f"{due.description} finds what {earlier.row.name} has added"
                 fix = (
                     "add it once; the other row may Replace or Wrap it, after that one"
                 )
-                target = str(due.change.place)
-                yield Exclusion(due.row, earlier.row, target, message, fix)
+                yield Exclusion(due.row, earlier.row, added, message, fix)
 
     def _are_together(self, due: _DueChange, other: _DueChange) -> bool:
         """Whether there are processes that are certain to make both changes."""

@@ -115,6 +115,29 @@ def test_what_the_run_time_refuses_of_two_rows(
     assert "PK401" not in codes(report)
 
 
+@pytest.mark.parametrize(
+    ("change", "other", "added"),
+    [
+        (
+            "AddField('up.mod:C', 'x', int, 1)",
+            "AddField('up.mod:C', 'x', int, 2)",
+            "up.mod:C.x",
+        ),
+        ("Provide('up.new')", "Provide('up.new')", "up.new"),
+        ("AddField('up.mod:C', 'x', int, 1)", "AddField('up.mod:C', 'y', int, 1)", ""),
+    ],
+)
+def test_what_two_rows_add_is_refused(
+    world: World, change: str, other: str, added: str
+) -> None:
+    """A field and a module as well as a name, whatever their order."""
+    rows = [named("one", change), named("two", other, after="('one',)")]
+    report = report_of(world, *rows)
+    assert excluded(report) == (["two"] if added else [])
+    if added:
+        assert only_finding(report, "PK403").target == added
+
+
 @pytest.mark.parametrize("first", PLACES)
 @pytest.mark.parametrize("second", PLACES)
 def test_check_says_what_the_run_time_does(
