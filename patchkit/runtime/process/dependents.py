@@ -24,7 +24,7 @@ from patchkit.runtime.changes.owners import (
 )
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import Maker, NotWanted
+from patchkit.runtime.process.making import Maker, NotWanted, layers_of
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ARMED,
@@ -32,7 +32,6 @@ from patchkit.runtime.process.patch_state import (
     ChangeGroup,
     PatchState,
     Placed,
-    layers_of,
 )
 from patchkit.runtime.process.schedule import Schedule
 

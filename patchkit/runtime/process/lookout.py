@@ -23,7 +23,8 @@ from patchkit.runtime.imports.half_imported import forget_imports
 from patchkit.runtime.process.effects import Effects
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates, layers_of
+from patchkit.runtime.process.making import layers_of
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.schedule import Schedule, Turns
 
 if TYPE_CHECKING:

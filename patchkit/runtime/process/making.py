@@ -22,7 +22,13 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import ApplyError
-from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers, unwind
+from patchkit.runtime.changes.context import (
+    Context,
+    Prepared,
+    PreparedLayers,
+    in_waves,
+    unwind,
+)
 from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
@@ -31,6 +37,7 @@ from patchkit.runtime.copies.scope import compiled_left, scope_of
 from patchkit.runtime.imports.finder import others
 from patchkit.runtime.imports.half_imported import culprit
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
+from patchkit.runtime.process.journal import file_of
 from patchkit.runtime.process.patch_state import (
     ARMED,
     ChangeGroup,
@@ -187,7 +194,7 @@ class Maker(Record, eq=False):
             self.loaded.pop(name, None)
         if self.states.journal.directory is not None:
             if name not in self.loaded:
-                self.loaded[name] = _file_of(body)
+                self.loaded[name] = file_of(body)
             group.body = self.loaded[name]
         return body
 
@@ -197,17 +204,22 @@ class Maker(Record, eq=False):
         return body not in sys.modules or self.executions.is_whole(body)
 
 
-def _file_of(body: ModuleType) -> tuple[str, str] | None:
-    """Return the file of a body, and its checksum; None if it has no file that can be read."""
-    from binascii import crc32  # noqa: PLC0415 - only a process with a journal needs it
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
+    """Name the patches that change each target of an applied group: several may wrap one method.
 
-    file = getattr(body, "__file__", None) or ""
-    try:
-        with open(file, "rb") as source:  # noqa: PTH123 - pathlib costs a start
-            checksum = crc32(source.read())
-    except OSError:
-        return None
-    return file, f"{checksum:08x}"
+    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
+
+    Args:
+        group: the group.
+
+    Returns:
+        The names by target, the innermost patch first.
+    """
+    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
+    for target, site in group.made.sites:
+        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
+    own = group.patch.name
+    return {target: list(names) or [own] for target, names in layers.items()}
 
 
 # -- all or none -----------------------------------------------------------------------------------
@@ -235,46 +247,6 @@ def apply_changes(
     except BaseException:
         unwind(made.undos)
         raise
-
-
-def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
-    """Divide changes so that each is resolved after those that decide what its target is.
-
-    With `Replace("m:C")` and `Wrap("m:C.f")` in one row, the method of the new class is wrapped.
-
-    Args:
-        changes: the changes in declared order, with their indices in the row.
-
-    Returns:
-        The waves, each to be resolved after those before it are made.
-    """
-    wave: list[Placed] = []
-    waves = [wave]
-    for index, change in changes:
-        if any(_needs_own_wave(change, earlier) for _, earlier in wave):
-            wave = []
-            waves.append(wave)
-        wave.append((index, change))
-    return waves
-
-
-def _needs_own_wave(change: Change, earlier: Change) -> bool:
-    """Whether a target lies in what the other change puts there, or one replaces what one edits."""
-    kinds = {change.kind, earlier.kind}
-    if kinds == {"Edit", "Replace"} and change.place == earlier.place:
-        return True
-    return _is_inside(change, earlier) or _is_inside(earlier, change)
-
-
-def _is_inside(change: Change, other: Change) -> bool:
-    """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
-    if other.kind not in {"Replace", "Decorate", "Add"} or not change.inside_module:
-        return False
-    outer = other.place
-    inner = change.place
-    length = len(outer.steps)
-    is_deeper = outer.module == inner.module and len(inner.steps) > length
-    return is_deeper and inner.steps[:length] == outer.steps
 
 
 def prepare(change: Change, context: Context) -> Prepared:

@@ -113,24 +113,6 @@ class ChangeGroup(Record, frozen=False, eq=False):
         return errors
 
 
-def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name the patches that change each target of an applied group: several may wrap one method.
-
-    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
-
-    Args:
-        group: the group.
-
-    Returns:
-        The names by target, the innermost patch first.
-    """
-    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
-    for target, site in group.made.sites:
-        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
-    own = group.patch.name
-    return {target: list(names) or [own] for target, names in layers.items()}
-
-
 class PatchState(Record, frozen=False, eq=False):
     """The state of one patch in this process; only `PatchStates` sets the status.
 
