@@ -20,9 +20,8 @@ import torch
 
 from patchkit.core.rows.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import Context
+from patchkit.runtime.changes.context import Context, prepare
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -262,7 +261,7 @@ KERNELS = """
 import torch, triton, triton.language as tl
 from types import ModuleType
 from patchkit.runtime.changes.context import Context
-from patchkit.runtime.process.making import prepare
+from patchkit.runtime.changes.context import prepare
 from patchkit.runtime.changes.sites import Sites
 from patchkit.core.rows.declaration import Wrap
 

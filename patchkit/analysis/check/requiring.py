@@ -47,7 +47,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         Each package once.
     """
     examined: set[str] = set()
-    for change in row.patch.changes:
+    for change in row.patch.parts:
         package = package_of(change)
         is_changed = change.inside_module or isinstance(change, Provide)
         if not is_changed or package in examined:

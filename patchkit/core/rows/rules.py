@@ -9,7 +9,14 @@ from typing import Any, NoReturn
 
 from patchkit.core.record import Record
 from patchkit.core.rows.canonical import canonical
-from patchkit.core.rows.declaration import AddField, Change, Edit, Patch, Role
+from patchkit.core.rows.declaration import (
+    AddField,
+    AfterImport,
+    Change,
+    Edit,
+    Patch,
+    Role,
+)
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import check_requirement
 from patchkit.errors import CanonicalError, DeclarationError, RequirementError
@@ -288,10 +295,24 @@ def _check_change(
         checks.require_filled(f"{field} name", change.name)
         checks.require_canonical(f"{field} type", change.type)
         checks.require_canonical(f"{field} default", change.default)
+    if isinstance(change, AfterImport):
+        _check_sets(checks, f"{field} sets", change)
     checks.require_requirements(f"{field} requires", change.requires)
     rebind = change.rebind
     if not isinstance(rebind, bool):
         _check_packages(checks, f"{field} rebind", rebind)
+
+
+def _check_sets(checks: _FieldChecks, field: str, change: AfterImport) -> None:
+    """Refuse a `sets` that is no collection of targets, or names one twice."""
+    checks.require_strings(field, change.sets)
+    named: set[Target] = set()
+    _, *parts = change.parts
+    for part in parts:
+        _check_target(checks, field, part)
+        if part.place in named:
+            checks.refuse(field, f"{part.place} twice", "each target once")
+        named.add(part.place)
 
 
 def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:

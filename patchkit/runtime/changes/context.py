@@ -3,19 +3,33 @@
 Changes of a row of which one decides what the target of another is are prepared in *waves*.
 """
 
+import importlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from patchkit.core.record import Record
-from patchkit.core.rows.declaration import Change
+from patchkit.core.rows.declaration import Add, Change, Decorate, Replace, SetByCall
 from patchkit.errors import TargetError, near
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
 _Placed = tuple[int, Change]
 """The index of a change in its row, and the change."""
+
+_MODULES = {
+    "Replace": "objects.replace",
+    "Wrap": "objects.wrap",
+    "Decorate": "objects.decorate",
+    "Edit": "source.edit",
+    "Add": "objects.replace",
+    "AddField": "fields.add_field",
+    "Provide": "modules",
+    "BeforeImport": "modules",
+    "AfterImport": "modules",
+}
+"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
 
 
 class Context(Record):
@@ -131,6 +145,26 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
     return errors
 
 
+def prepare(change: Change, context: Context) -> Prepared:
+    """Resolve a change's target and its object in the body; nothing upstream is changed.
+
+    Args:
+        change: the change.
+        context: its module, body and rank.
+
+    Returns:
+        An object whose `apply` makes the change, and whose `undo` undoes it.
+
+    Raises:
+        TargetError: the target or the object does not exist, or the change is refused.
+    """
+    name = _MODULES[type(change).__name__]
+    if len(change.parts) > 1:
+        name = "set_by_call"
+    kind = importlib.import_module(f"patchkit.runtime.changes.{name}")
+    return cast("Prepared", kind.prepare(change, context))
+
+
 def in_waves(changes: Iterable[_Placed]) -> list[list[_Placed]]:
     """Divide changes so that each is resolved after those that decide what its target is.
 
@@ -157,15 +191,29 @@ def _needs_own_wave(change: Change, earlier: Change) -> bool:
     kinds = {change.kind, earlier.kind}
     if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True
-    return _is_inside(change, earlier) or _is_inside(earlier, change)
+    for part in change.parts:
+        for earlier_part in earlier.parts:
+            if _is_inside(part, earlier_part) or _is_inside(earlier_part, part):
+                return True
+    return False
 
 
 def _is_inside(change: Change, other: Change) -> bool:
     """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
-    if other.kind not in {"Replace", "Decorate", "Add"} or not change.inside_module:
+    is_whole = isinstance(other, (Replace, Decorate, Add, SetByCall))
+    if not (is_whole and change.inside_module):
         return False
     outer = other.place
     inner = change.place
     length = len(outer.steps)
     is_deeper = outer.module == inner.module and len(inner.steps) > length
     return is_deeper and inner.steps[:length] == outer.steps
+
+
+def parts_of(changes: Iterable[_Placed]) -> list[Change]:
+    """List changes, each followed by those of further targets that it changes.
+
+    Args:
+        changes: the changes, with their indices in the row.
+    """
+    return [part for _, change in changes for part in change.parts]

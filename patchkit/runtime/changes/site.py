@@ -47,6 +47,11 @@ class Layer(Record, frozen=False, eq=False):
     patch: str = ""
     value: Any = None
 
+    @property
+    def height(self) -> tuple[bool, tuple[int, int]]:
+        """Orders layers: those that replace the original come first, and then rank decides."""
+        return not self.base, self.rank
+
 
 class Site(Record, frozen=False, eq=False):
     """A changed attribute of an owner, or a changed item of a container.
@@ -119,7 +124,9 @@ class Site(Record, frozen=False, eq=False):
             if not (self.layers or self.own):
                 # The same row may have changed the base that it inherits from.
                 self.original = read(self.owner, self.name)
-            refused = self._set(sorted([*self.layers, layer], key=_height))
+            refused = self._set(
+                sorted([*self.layers, layer], key=lambda each: each.height)
+            )
             if refused:
                 raise TargetError(_refusal(refused))
 
@@ -342,11 +349,6 @@ class Site(Record, frozen=False, eq=False):
                 fault = f"{type(error).__name__}: {error}"
                 refused.append(f"{words(owner, name)} ({fault})")
         return refused
-
-
-def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
-    """Sort key of layers: those that replace the original come first, and then rank decides."""
-    return not layer.base, layer.rank
 
 
 def _refusal(refused: list[str]) -> str:

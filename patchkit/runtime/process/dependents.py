@@ -13,9 +13,17 @@ from types import ModuleType
 from typing import Any
 
 from patchkit.core.record import Record
-from patchkit.core.rows.declaration import AFTER, SERVING, AfterImport
+from patchkit.core.rows.declaration import (
+    AFTER,
+    SERVING,
+    AfterImport,
+    Decorate,
+    Replace,
+    SetByCall,
+)
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import PatchkitError
+from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.changes.overwrites import hidden_on
 from patchkit.runtime.changes.owners import (
     MISSING,
@@ -127,9 +135,11 @@ class Dependents(Record, eq=False):
         """
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
-        for _, change in changes:
+        for change in parts_of(changes):
             *path, last = change.place.steps or ("",)  # of `m:C.f`, "C" and "f"
             value: Any = module
+            if change.place.module != module.__name__:  # what an AfterImport sets
+                value = sys.modules.get(change.place.module)
             for step in path:
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
@@ -138,7 +148,7 @@ class Dependents(Record, eq=False):
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
             # No target lies in a function.
-            is_whole = change.kind in {"Replace", "Decorate"}
+            is_whole = isinstance(change, (Replace, Decorate, SetByCall))
             if is_whole and function_of(value) is None:
                 replaced.append(value)
         if replaced:
@@ -218,15 +228,7 @@ class Dependents(Record, eq=False):
         aside = list(groups)
         for group in reversed(aside):
             with self.maker.turns.within(group):
-                # The undos of AfterImports are put aside, and kept for later.
-                calls = group.made.calls[:]
-                group.made.undos = [
-                    undo for undo in group.made.undos if undo not in calls
-                ]
-                errors = group.take_back()
-                group.made.undos += calls
-                group.made.calls += calls
-                self.maker.states.say_undo_errors(errors)
+                self.maker.states.say_undo_errors(_take_back_layers(group))
         return aside
 
     def make_again(
@@ -272,13 +274,15 @@ class Dependents(Record, eq=False):
             for index, change in self.maker.table.changes_here(group)
             if not isinstance(change, AfterImport)
         ]
-        former = group.made  # the undos of the AfterImports
+        former = group.made  # what the AfterImports have made
         try:
             return self.maker.make(group, changes, module)
         finally:
-            if group.made is not former:  # `make` has begun a new transaction
-                group.made.undos[:0] = former.undos
-                group.made.calls[:0] = former.calls
+            # If it is another one, `make` has begun a new transaction.
+            if former.calls and group.made is not former:
+                from patchkit.runtime.process.called import put_before  # noqa: PLC0415 - few groups have calls
+
+                put_before(group.made, former)
 
     def _take_back(self, patch: PatchState) -> None:
         """Undo all changes of a patch."""
@@ -326,6 +330,20 @@ class Dependents(Record, eq=False):
                 self.maker.states.say("info", text)
 
 
+def _take_back_layers(group: ChangeGroup) -> list[Exception]:
+    """Undo a group without calls of AfterImports and what they have set; return the errors."""
+    if not group.made.calls:
+        return group.take_back()
+    from patchkit.runtime.process.called import calls_only  # noqa: PLC0415 - few groups have calls
+
+    of_calls = calls_only(group.made)
+    undos = group.made.undos
+    group.made.undos = [undo for undo in undos if undo not in of_calls.calls]
+    errors = group.take_back()
+    group.made = of_calls
+    return errors
+
+
 def _replaced_sites(group: ChangeGroup) -> list[Site]:
     """List the attributes that a group has replaced or added, which it does not only wrap.
 
@@ -360,7 +378,7 @@ def _may_be_reached_by_copy(group: ChangeGroup, later: Iterable[ChangeGroup]) ->
         return False
     for other in later:
         if other.module in sys.modules and any(
-            len(change.place.steps) > 1 for _, change in other.changes
+            len(part.place.steps) > 1 for part in parts_of(other.changes)
         ):
             return True
     return False

@@ -27,6 +27,7 @@ from patchkit.runtime.changes.context import (
     Prepared,
     PreparedLayers,
     in_waves,
+    prepare,
     unwind,
 )
 from patchkit.runtime.changes.overwrites import route_of
@@ -49,20 +50,7 @@ from patchkit.runtime.process.schedule import Executions, Turns
 
 if TYPE_CHECKING:
     from patchkit.runtime.changes.fields.rebuilding import Rebuild
-
-
-_MODULES = {
-    "Replace": "objects.replace",
-    "Wrap": "objects.wrap",
-    "Decorate": "objects.decorate",
-    "Edit": "source.edit",
-    "Add": "objects.replace",
-    "AddField": "fields.add_field",
-    "Provide": "modules",
-    "BeforeImport": "modules",
-    "AfterImport": "modules",
-}
-"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
+    from patchkit.runtime.changes.set_by_call import PreparedSets
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -121,20 +109,36 @@ class Maker(Record, eq=False):
         reason = reason_to_skip(group.patch.row.patch, body)
         if reason is not None:
             raise NotWanted(reason)
-        chosen: list[Placed] = []
-        skipped: list[tuple[Change, str]] = []
-        for index, change in changes:
-            reason = reason_to_skip(change, body)
-            if reason is None:
-                chosen.append((index, change))
-            else:
-                skipped.append((change, reason))
+        chosen, skipped = _choose(changes, body)
+        if self._waits_for_targets(group, chosen):
+            return False
         group.made = Transaction(group.patch.name, group.rank)
         apply_changes(group.made, chosen, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
+        for result in group.made.results:
+            self.states.journal.write("sets", name=group.patch.name, **result)
         if skipped:
             self._report_skipped(group, skipped, is_all=not chosen)
         return bool(chosen)
+
+    def _waits_for_targets(self, group: ChangeGroup, changes: list[Placed]) -> bool:
+        """Whether a group waits for the import of a module in which an AfterImport sets targets."""
+        sets = any(len(change.parts) > 1 for _, change in changes)
+        if not sets or group.moment != AFTER:
+            return False
+        from patchkit.runtime.process.called import half_imported  # noqa: PLC0415 - few set any
+
+        needed = half_imported(changes, group.module)
+        return needed is not None and self._postpone(group, needed, "which it changes")
+
+    def _postpone(self, group: ChangeGroup, needed: str, why: str) -> bool:
+        """Have a group wait for the end of an import; False if that has ended meanwhile."""
+        if not self.executions.postpone(group, needed):
+            return False
+        if group.patch.status == ARMED:
+            text = f"waits for the end of the import of {needed}, {why}"
+            self.states.set(group.patch, ARMED, text)
+        return True
 
     def _report_skipped(
         self, group: ChangeGroup, skipped: list[tuple[Change, str]], *, is_all: bool
@@ -168,14 +172,9 @@ class Maker(Record, eq=False):
             return self._import(group)
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.moment == AFTER else None
-            if needed is None or not self.executions.postpone(group, needed):
-                raise
-            if group.patch.status == ARMED:
-                text = (
-                    f"waits for the end of the import of {needed}, which its body needs"
-                )
-                self.states.set(group.patch, ARMED, text)
-            return None
+            if needed and self._postpone(group, needed, "which its body needs"):
+                return None
+            raise
         finally:
             group.loads = False
 
@@ -202,6 +201,21 @@ class Maker(Record, eq=False):
         """Whether the body is imported as a whole, or not at all."""
         body = group.patch.body
         return body not in sys.modules or self.executions.is_whole(body)
+
+
+def _choose(
+    changes: Iterable[Placed], body: ModuleType
+) -> tuple[list[Placed], list[tuple[Change, str]]]:
+    """Divide changes into those to make, and those that their `when` skips, with the reasons."""
+    chosen: list[Placed] = []
+    skipped: list[tuple[Change, str]] = []
+    for index, change in changes:
+        reason = reason_to_skip(change, body)
+        if reason is None:
+            chosen.append((index, change))
+        else:
+            skipped.append((change, reason))
+    return chosen, skipped
 
 
 def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
@@ -247,25 +261,6 @@ def apply_changes(
     except BaseException:
         unwind(made.undos)
         raise
-
-
-def prepare(change: Change, context: Context) -> Prepared:
-    """Resolve a change's target and its object in the body; nothing upstream is changed.
-
-    Args:
-        change: the change.
-        context: its module, body and rank.
-
-    Returns:
-        An object whose `apply` makes the change, and whose `undo` undoes it.
-
-    Raises:
-        TargetError: the target or the object does not exist, or the change is refused.
-    """
-    kind = importlib.import_module(
-        f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}"
-    )
-    return cast("Prepared", kind.prepare(change, context))
 
 
 class _ReadyChange(NamedTuple):
@@ -318,15 +313,24 @@ def _apply_wave(
         rebuild.apply()
         made.kept += rebuild.kept
     for each in ready:
-        if module is None or not each.target.qualname:
-            continue
-        edited = None
-        if isinstance(each.change, Edit):
-            edited = cast("Any", each.prepared).code.function
-            made.kept += compiled_left(edited)
-        steps = each.target.steps
-        route = route_of(each.target_name, module, steps, each.sites, edited)
-        made.routes.append(route)
+        _record_routes(made, each, module)
+
+
+def _record_routes(
+    made: Transaction, ready: _ReadyChange, module: ModuleType | None
+) -> None:
+    """Record the way to each target of a change that was made."""
+    if len(ready.change.parts) > 1:
+        made.routes += cast("PreparedSets", ready.prepared).routes()
+    if module is None or not ready.target.qualname:
+        return
+    edited = None
+    if isinstance(ready.change, Edit):
+        edited = cast("Any", ready.prepared).code.function
+        made.kept += compiled_left(edited)
+    steps = ready.target.steps
+    route = route_of(ready.target_name, module, steps, ready.sites, edited)
+    made.routes.append(route)
 
 
 def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
@@ -364,6 +368,13 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
     if isinstance(ready.change, AfterImport):
         made.calls.append(undo)
     ready.prepared.apply()
+    if len(ready.change.parts) > 1:
+        from patchkit.runtime.process.called import record_sets  # noqa: PLC0415 - few set any
+
+        record_sets(made, ready.change, cast("PreparedSets", ready.prepared))
+        return
+    if isinstance(ready.change, AfterImport):
+        made.of_calls[ready.target_name] = ""
     scope = scope_of(ready.target.module, ready.change.rebind)
     made.targets.append(ready.target_name)
     for site in ready.sites:

@@ -11,6 +11,7 @@ from typing import Any
 
 from patchkit.core.rows.declaration import AFTER
 from patchkit.core.rows.target import Target
+from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.changes.own_code import functions_in
 from patchkit.runtime.changes.owners import MISSING, peek
 from patchkit.runtime.process.effects import Key
@@ -73,11 +74,11 @@ class UnpatchedTargets:
         return is_waiting and self._states.roles.isdisjoint(patch.row.roles)
 
     def _watch_group(self, group: ChangeGroup) -> None:
-        for _, change in group.changes:
-            key = (group.patch.name, str(change.place))
-            if change.inside_module and key not in self._codes:
+        for part in parts_of(group.changes):
+            key = (group.patch.name, str(part.place))
+            if part.inside_module and key not in self._codes:
                 self._codes[key] = []
-                self._watch_target(key, change.place)
+                self._watch_target(key, part.place)
 
     def _watch_target(self, key: Key, target: Target) -> None:
         """Observe what runs when a target is called, as far as it is imported by now."""

@@ -4,9 +4,8 @@ import pytest
 
 from patchkit import AfterImport, BeforeImport
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import Context
+from patchkit.runtime.changes.context import Context, prepare
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.making import prepare
 from runtime.changes.kinds import Bench
 
 BODY = """
