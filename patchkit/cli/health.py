@@ -66,7 +66,7 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
     """Return the packages whose modules rows change, each once."""
     packages: dict[str, None] = {}
     for row in rows:
-        for change in row.patch.changes:
+        for change in row.patch.parts:
             if change.inside_module:
                 packages[package_of(change)] = None
     return list(packages)
@@ -108,7 +108,7 @@ def _files_of(rows: Iterable[Row]) -> list[str]:
     """Return the paths of files that the targets of rows may be in, module or package."""
     files: dict[str, None] = {}
     for row in rows:
-        for change in row.patch.changes:
+        for change in row.patch.parts:
             path = change.place.module.replace(".", "/")
             files[f"{path}.py"] = None
             files[f"{path}/__init__.py"] = None

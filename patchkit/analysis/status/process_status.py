@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchkit.analysis.status.entries import CallResult
 from patchkit.registry import is_own_pack
 
 FORMAT = 1
@@ -93,6 +94,7 @@ class PatchStatus:
         inherited: Whether the status comes from the parent, by a fork.
         modules: By name, the modules that the patch changed.
         strangers: Values that others assigned to its targets.
+        called: By the name of the function, what a call of an AfterImport has set.
         unreviewed: What it changes that is not as it was reviewed, for people.
         is_finding: Whether that leaves the patch out, or cannot be read.
         effects: By target, whether it was called.
@@ -116,6 +118,7 @@ class PatchStatus:
     inherited: bool = False
     modules: dict[str, ChangedModule] = field(default_factory=dict)
     strangers: list[ForeignValue] = field(default_factory=list)
+    called: dict[str, CallResult] = field(default_factory=dict)
     unreviewed: str = ""
     is_finding: bool = False
     effects: dict[str, str] = field(default_factory=dict)
