@@ -318,6 +318,21 @@ def test_a_target_in_another_module_is_imported_before_the_call(world: World) ->
     assert load("up.mod").function() == ("old",)
 
 
+def test_a_reload_of_the_module_of_a_target_calls_again(world: World) -> None:
+    """The module is not the one that the call waits for."""
+    world.module("up.trigger", "")
+    call = ROWS["call"].replace("'up.mod',", "'up.trigger',")
+    session = a_pile(world, row("p", "patch_a", call), arm=False)
+    session.blocks.hold(["p"])
+    up = load("up.mod")
+    importlib.reload(up)
+    session.stop_if_failed()
+    assert up.function() == ("pile", "old")
+    assert load("pile.patches").calls == [("old",), ("old",)]
+    session.blocks.let_go(["p"])
+    assert up.function() == ("old",)
+
+
 def test_a_call_waits_for_the_module_of_its_target(world: World) -> None:
     """The module is half imported when it imports the one that the call waits for."""
     world.module("up.trigger", "")
