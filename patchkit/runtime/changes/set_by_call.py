@@ -203,8 +203,20 @@ class PreparedSets(Record, frozen=False, eq=False):
                     _put_back(each.site, value)
             raise
         finally:
+            self._put_again(lifted)
+
+    def _put_again(self, lifted: list[tuple[Site, Layer]]) -> None:
+        """Put layers above the call's; if they refuse what it has set, remove the call's before."""
+        try:
             for site, layer in reversed(lifted):
                 site.put(layer)
+        except Exception:
+            for each in self.named:
+                each.site.remove(each.layer)
+            for site, layer in reversed(lifted):
+                if layer not in site.layers:
+                    site.put(layer)
+            raise
 
     def _compare(self, snapshot: "_Snapshot") -> None:
         """Note what the call has changed besides the named targets."""

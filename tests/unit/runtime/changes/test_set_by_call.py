@@ -159,6 +159,25 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
     assert bench.upstream.function() == "old"
 
 
+def test_what_cannot_be_wrapped_again_is_refused() -> None:
+    """Then the wrapper of the other row is where it was, and so is what it wraps."""
+    bench = Bench(
+        UP,
+        """
+def call(upstream): upstream.function = 3
+def by(wrapped, instance, args, kwargs): return ('by', wrapped())
+""",
+    )
+    undo_wrap = bench.apply(Wrap("upstream:function", by="by"))
+    prepared = prepared_of(bench, "upstream:function")
+    with pytest.raises(TypeError, match="found 3, expected something to call"):
+        prepared.apply()
+    prepared.undo()
+    assert bench.upstream.function() == ("by", "old")
+    undo_wrap()
+    assert bench.upstream.function() == "old"
+
+
 def test_what_somebody_else_has_set_since_is_left() -> None:
     """The error names the target; the others are put back, and the function's undo is called."""
     body = """
