@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,14 +54,19 @@ TARGETS = ("up.mod:function", "up.mod:Thing.inherited", "up.mod:TABLE['key']")
 CALL = f"AfterImport('up.mod', call='register', sets={TARGETS!r})"
 
 
+def write(world: World, *rows: str, up: str = UP, pile: str = PILE) -> None:
+    """Write upstream, a pile, and a pack with rows whose body has the pile's `register`."""
+    world.module("up.mod", up)
+    world.module("up.user", USER)
+    world.module("pile.patches", pile)
+    world.pack(*rows, patch_a=BODY)
+
+
 def a_pile(
     world: World, *rows: str, up: str = UP, pile: str = PILE, arm: bool = True
 ) -> Session:
     """Return a session of rows whose body has the `register` of a pile."""
-    world.module("up.mod", up)
-    world.module("up.user", USER)
-    world.module("pile.patches", pile)
-    world.pack(*(rows or (row("p", "patch_a", CALL),)), patch_a=BODY)
+    write(world, *(rows or (row("p", "patch_a", CALL),)), up=up, pile=pile)
     session = world.session()
     session.journal.directory = str(world.journal)
     if arm:
@@ -342,3 +348,39 @@ def test_a_call_waits_for_the_module_of_its_target(world: World) -> None:
     session = a_pile(world, row("p", "patch_a", call), up=up, pile=pile)
     assert load("up.mod").function() == ("pile", "old")
     assert session.states["p"].status == APPLIED
+
+
+@pytest.mark.processes
+def test_status_reports_what_a_call_has_set_otherwise(world: World) -> None:
+    """In words, in JSON and by the exit code; and a fork reports it no second time."""
+    targets = ("up.mod:function", "up.mod:beside")
+    call = f"AfterImport('up.mod', call='register', sets={targets!r})"
+    write(world, row("p", "patch_a", call))
+    code = """
+import os
+import patchkit.auto
+import up.mod
+assert up.mod.function() == ("pile", "old")
+if os.fork() == 0:
+    assert up.mod.function() == ("pile", "old")
+else:
+    os.wait()
+"""
+    done = world.run("-c", code)
+    assert done.returncode == 0, done.stderr
+    words = ("-m", "patchkit", "status", str(world.journal))
+    told = world.run(*words)
+    assert told.returncode == 1
+    text = " ".join(told.stdout.split())
+    for message in (
+        "p: register() has left up.mod:beside as it was, and sets names it",
+        "p: register() has changed up.mod:Thing.inherited, and sets does not name it",
+    ):
+        assert text.count(message) == 1, told.stdout
+    data = json.loads(world.run(*words, "--format", "json").stdout)
+    patches = data["processes"][0]["patches"]
+    (patch,) = (patch for patch in patches if patch["name"] == "p")
+    assert patch["targets"] == {"up.mod:function": CALLED}
+    assert patch["sets"] == {
+        "register": {"left": ["up.mod:beside"], "unnamed": ["up.mod:Thing.inherited"]}
+    }
