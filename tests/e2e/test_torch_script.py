@@ -18,8 +18,9 @@ import torch
 
 from patchkit.core.rows.declaration import Edit, Replace, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import Context, prepare
+from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.preparing import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,9 @@ import torch
 
 from patchkit.core.rows.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import Context, prepare
+from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.preparing import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -261,7 +262,7 @@ KERNELS = """
 import torch, triton, triton.language as tl
 from types import ModuleType
 from patchkit.runtime.changes.context import Context
-from patchkit.runtime.changes.context import prepare
+from patchkit.runtime.process.preparing import prepare
 from patchkit.runtime.changes.sites import Sites
 from patchkit.core.rows.declaration import Wrap
 

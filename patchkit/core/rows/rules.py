@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from patchkit.core.record import Record
-from patchkit.core.rows.canonical import canonical
 from patchkit.core.rows.declaration import (
     AddField,
     AfterImport,
@@ -100,6 +99,8 @@ class _FieldChecks(Record):
 
     def require_canonical(self, field: str, value: object) -> None:
         """Refuse a value whose text differs between processes, such as an object's address."""
+        from patchkit.core.rows.canonical import canonical  # noqa: PLC0415 - an AddField's fields alone
+
         try:
             canonical(value)
         except CanonicalError as error:

@@ -3,11 +3,10 @@
 Changes of a row of which one decides what the target of another is are prepared in *waves*.
 """
 
-import importlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import Add, Change, Decorate, Replace, SetByCall
@@ -17,19 +16,6 @@ from patchkit.runtime.changes.sites import Sites
 
 _Placed = tuple[int, Change]
 """The index of a change in its row, and the change."""
-
-_MODULES = {
-    "Replace": "objects.replace",
-    "Wrap": "objects.wrap",
-    "Decorate": "objects.decorate",
-    "Edit": "source.edit",
-    "Add": "objects.replace",
-    "AddField": "fields.add_field",
-    "Provide": "modules",
-    "BeforeImport": "modules",
-    "AfterImport": "modules",
-}
-"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
 
 
 class Context(Record):
@@ -145,26 +131,6 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
     return errors
 
 
-def prepare(change: Change, context: Context) -> Prepared:
-    """Resolve a change's target and its object in the body; nothing upstream is changed.
-
-    Args:
-        change: the change.
-        context: its module, body and rank.
-
-    Returns:
-        An object whose `apply` makes the change, and whose `undo` undoes it.
-
-    Raises:
-        TargetError: the target or the object does not exist, or the change is refused.
-    """
-    name = _MODULES[type(change).__name__]
-    if len(change.parts) > 1:
-        name = "set_by_call"
-    kind = importlib.import_module(f"patchkit.runtime.changes.{name}")
-    return cast("Prepared", kind.prepare(change, context))
-
-
 def in_waves(changes: Iterable[_Placed]) -> list[list[_Placed]]:
     """Divide changes so that each is resolved after those that decide what its target is.
 
@@ -211,7 +177,7 @@ def _is_inside(change: Change, other: Change) -> bool:
 
 
 def parts_of(changes: Iterable[_Placed]) -> list[Change]:
-    """List changes, each followed by those of further targets that it changes.
+    """Return changes, each followed by those of further targets that it changes.
 
     Args:
         changes: the changes, with their indices in the row.

@@ -27,7 +27,6 @@ from patchkit.runtime.changes.context import (
     Prepared,
     PreparedLayers,
     in_waves,
-    prepare,
     unwind,
 )
 from patchkit.runtime.changes.overwrites import route_of
@@ -46,6 +45,7 @@ from patchkit.runtime.process.patch_state import (
     Placed,
     Transaction,
 )
+from patchkit.runtime.process.preparing import prepare
 from patchkit.runtime.process.schedule import Executions, Turns
 
 if TYPE_CHECKING:

@@ -115,7 +115,7 @@ class Schedule:
         return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
 
     def needing(self, module: str) -> list[ChangeGroup]:
-        """List the change groups that use a module, and are due with the import of another one.
+        """Return the change groups that use a module, and are due with the import of another one.
 
         Args:
             module: a body, or a module in which an AfterImport sets targets.

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from support.packages import module_of
 
-from patchkit.runtime.changes.context import Context, prepare
+from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.preparing import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable

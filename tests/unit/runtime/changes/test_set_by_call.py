@@ -10,8 +10,9 @@ import pytest
 
 from patchkit import AfterImport, Wrap
 from patchkit.errors import TargetError, UndoError
-from patchkit.runtime.changes.context import Context, prepare
+from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.set_by_call import PreparedSets
+from patchkit.runtime.process.preparing import prepare
 from runtime.changes.kinds import Bench
 
 UP = """

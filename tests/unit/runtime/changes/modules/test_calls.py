@@ -4,8 +4,9 @@ import pytest
 
 from patchkit import AfterImport, BeforeImport
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import Context, prepare
+from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.process.preparing import prepare
 from runtime.changes.kinds import Bench
 
 BODY = """

@@ -8,9 +8,9 @@ import pytest
 
 from patchkit import Replace, Wrap
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.context import prepare
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.edit import function_at, layers
+from patchkit.runtime.process.preparing import prepare
 from runtime.changes.source.edits import Desk
 
 UPSTREAM = """
