@@ -114,6 +114,7 @@ def test_what_else_a_call_changes_is_found(statement: str, unnamed: list[str]) -
     prepared = prepared_of(bench, "upstream:function")
     prepared.apply()
     assert prepared.result["unnamed"] == unnamed
+    assert "__annotations__" not in str(prepared.left)
 
 
 def test_what_no_undo_takes_back_is_what_is_not_named() -> None:
@@ -158,6 +159,26 @@ def by(wrapped, instance, args, kwargs): return ('by', wrapped())
     assert bench.upstream.function() == ("called", "old")
     prepared.undo()
     assert bench.upstream.function() == "old"
+
+
+def test_an_inherited_method_stays_the_original() -> None:
+    """A wrapper above runs around the base's method again once the call is undone."""
+    bench = Bench(
+        UP,
+        """
+def call(upstream): upstream.Thing.method = lambda self: 'called'
+def by(wrapped, instance, args, kwargs): return ('by', wrapped())
+""",
+    )
+    before = dict(vars(bench.upstream.Thing))
+    prepared = prepared_of(bench, "upstream:Thing.method")
+    prepared.apply()
+    undo_wrap = bench.apply(Wrap("upstream:Thing.method", by="by"))
+    assert bench.upstream.Thing().method() == ("by", "called")
+    prepared.undo()
+    assert bench.upstream.Thing().method() == ("by", "base")
+    undo_wrap()
+    assert dict(vars(bench.upstream.Thing)) == before
 
 
 def test_what_cannot_be_wrapped_again_is_refused() -> None:
