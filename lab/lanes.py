@@ -234,6 +234,8 @@ def _texts(plan: Plan, row: Row) -> Iterator[str]:
 
 def _change(change: Change) -> str:
     fields = {key: one for key, one in vars(change).items() if key != "requires"}
+    if not fields.get("sets"):
+        fields.pop("sets", None)  # newer than some results
     return f"{change.kind} {canonical(fields)}"
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from patchkit.core.rows import declaration
 from patchkit.core.rows.declaration import Patch, Role, Row
 from patchkit.core.rows.processes import GROUP as PROCESSES
-from patchkit.core.rows.processes import ProcessRow, ProcessTable
-from patchkit.core.rows.rules import check_pack, check_patch, check_processes
+from patchkit.core.rows.processes import ProcessRow, ProcessTable, check_processes
+from patchkit.core.rows.rules import check_pack, check_patch
 from patchkit.errors import (
     DeclarationError,
     PatchkitError,

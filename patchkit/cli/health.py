@@ -87,7 +87,7 @@ def _changed_packages(rows: Iterable[Row]) -> list[str]:
     """Return the packages whose modules rows change, each once."""
     packages: dict[str, None] = {}
     for row in rows:
-        for change in row.patch.changes:
+        for change in row.patch.parts:
             # A Provide or an import call changes no code of upstream.
             if change.inside_module:
                 packages[package_of(change)] = None
@@ -130,7 +130,7 @@ def _files_of(rows: Iterable[Row]) -> list[str]:
     """Return the paths of files that the targets of rows may be in, as RECORD has them."""
     files: dict[str, None] = {}
     for row in rows:
-        for change in row.patch.changes:
+        for change in row.patch.parts:
             path = change.place.module.replace(".", "/")  # a module, or a package
             files[f"{path}.py"] = None
             files[f"{path}/__init__.py"] = None

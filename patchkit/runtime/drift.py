@@ -114,7 +114,8 @@ class Drift:
 
 def _targets(changes: Iterable[Change]) -> list[Target]:
     """Return the targets of changes that depend on the target's source, each once."""
-    return list(dict.fromkeys(change.place for change in changes if change.is_reviewed))
+    parts = [part for change in changes for part in change.parts]
+    return list(dict.fromkeys(part.place for part in parts if part.is_reviewed))
 
 
 class Verdict(NamedTuple):

@@ -109,9 +109,7 @@ class Coverage:
     def _changes_in(self, row: Row, release: CheckedRelease) -> list[Change]:
         """List the changes of a row whose import packages a release contains."""
         packages = self.packages_in(release)
-        return [
-            change for change in row.patch.changes if package_of(change) in packages
-        ]
+        return [change for change in row.patch.parts if package_of(change) in packages]
 
     def _allowed(
         self, changes: Iterable[Change], release: CheckedRelease
@@ -223,7 +221,7 @@ def packages_of(rows: Iterable[Row]) -> list[str]:
 
 def _changes(rows: Iterable[Row]) -> Iterator[Change]:
     for row in rows:
-        yield from row.patch.changes
+        yield from row.patch.parts
 
 
 def released(rows: Sequence[Row]) -> list[str]:

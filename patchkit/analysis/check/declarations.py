@@ -300,7 +300,7 @@ def order_of(inner: Row, outer: Row, target: str) -> str:
     """
     kinds = {
         change.kind
-        for change in (*inner.patch.changes, *outer.patch.changes)
+        for change in (*inner.patch.parts, *outer.patch.parts)
         if str(change.place) == target
     }
     if {"Edit", "Replace"} <= kinds:

@@ -11,7 +11,7 @@ from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.uses.packages import modules_of
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
-from patchkit.core.rows.declaration import Decorate, Replace, Wrap
+from patchkit.core.rows.declaration import Decorate, Replace, SetByCall, Wrap
 from patchkit.core.rows.target import Target
 
 _SHOWN = 3
@@ -47,7 +47,10 @@ def _replaced(
     """Yield the names of rows, each with a target that the row replaces and repoints copies of."""
     for row in coverage.rows:
         for change in coverage.due(row, release):
-            if isinstance(change, (Replace, Wrap, Decorate)) and change.rebind:
+            if (
+                isinstance(change, (Replace, Wrap, Decorate, SetByCall))
+                and change.rebind
+            ):
                 yield row.name, change.place
 
 

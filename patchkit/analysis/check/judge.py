@@ -35,6 +35,7 @@ from patchkit.core.rows.declaration import (
     Provide,
     Replace,
     Row,
+    SetByCall,
     Wrap,
 )
 from patchkit.core.rows.target import Target
@@ -98,6 +99,8 @@ class Judge:
             yield from self._put_in_place(change, facts)
         elif isinstance(change, AddField):
             yield from self._add_field(change, facts)
+        elif isinstance(change, SetByCall) and _is_stored_elsewhere(facts):
+            yield _elsewhere(change, facts)
 
     def _put_in_place(
         self, change: Wrap | Replace | Decorate, facts: Facts
@@ -351,12 +354,22 @@ class Judge:
         return self._pack.facts(self._row, name)
 
 
-def _elsewhere(change: Wrap | Replace | Decorate | Add, facts: Facts) -> Fault:
+def _is_stored_elsewhere(facts: Facts) -> bool:
+    """Whether a target is a value that is not stored on its class: a slot, a member of an enum."""
+    is_known = facts.is_sure or facts.kind == Kind.FIELD
+    return facts.kind in _VALUES and is_known and bool(facts.storage)
+
+
+def _elsewhere(
+    change: Wrap | Replace | Decorate | Add | SetByCall, facts: Facts
+) -> Fault:
     """Make the fault of a target that is not stored on its class, or not read there any more."""
     message = f"found {change.place}, {facts.storage}; expected what lies on its class"
     fix = "Replace the class by one that derives from it"
     if "an enum" in facts.storage:
         fix = "let an AfterImport change its members"
+    if isinstance(change, SetByCall):
+        fix = f"leave it out of sets, and let {change.call} return what takes the change back"
     return Fault(codes.KIND_CHANGED, message, fix)
 
 

@@ -47,7 +47,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         Each package once.
     """
     reported: set[str] = set()
-    for change in row.patch.changes:
+    for change in row.patch.parts:
         package = package_of(change)
         # A Provide adds a new module: it is inside no module, but changes the package.
         is_changed = change.inside_module or isinstance(change, Provide)

@@ -224,7 +224,7 @@ def accept(
     new_lock = lock
     for row in rows:
         spans_before = lock.entries.get(row.name, {})
-        targets = {change.place for change in row.patch.changes if change.is_reviewed}
+        targets = {change.place for change in row.patch.parts if change.is_reviewed}
         spans_by_target = {}
         for target in sorted(targets, key=str):
             old = spans_before.get(str(target), ())

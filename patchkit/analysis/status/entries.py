@@ -1,7 +1,7 @@
 """Reads one line of a journal; a value of another type than expected counts as missing."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 _FAR_FUTURE = 1e11
 """Seconds since the epoch; a later time is an error, and would overflow a date."""
@@ -105,3 +105,29 @@ def parse_line(line: bytes) -> JournalEntry | None:
         return JournalEntry(json.loads(line))
     except (ValueError, RecursionError):
         return None
+
+
+class CallResult(NamedTuple):
+    """What a call of an AfterImport has set, compared with what its row says it `sets`.
+
+    Args:
+        left: The targets that the row names, and that the call left as they were.
+        unnamed: What the call has changed, and the row does not name.
+    """
+
+    left: tuple[str, ...]
+    unnamed: tuple[str, ...]
+
+
+class BodyFile(NamedTuple):
+    """The file that a body was loaded from.
+
+    Args:
+        file: The file.
+        loaded: The checksum that it had when it was loaded.
+        edited: Whether it has another one now; None where that is not known.
+    """
+
+    file: str
+    loaded: str
+    edited: bool | None = None

@@ -22,7 +22,7 @@ class ProcessFinding(NamedTuple):
     """Something that needs attention.
 
     Args:
-        kind: failed, overwritten, unsure, kept, unreviewed, not-reached, unknown,
+        kind: failed, overwritten, unsure, sets, kept, unreviewed, not-reached, unknown,
             no-process, misplaced, disagreement, unreadable, no-answer or empty.
         message: What is wrong.
         process: The process with the problem; None for several or none.
@@ -44,6 +44,7 @@ def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
         yield from _out_of_place(process)
         yield from _failures(process)
         yield from _overwritten(process)
+        yield from _set_otherwise(process)
         yield from _kept(process)
         for message in dict.fromkeys(_unreviewed(process)):
             yield ProcessFinding("unreviewed", message, process)
@@ -111,6 +112,21 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
                 yield ProcessFinding("unsure", message, process)
             elif not stranger.wraps:
                 yield ProcessFinding("overwritten", message, process)
+
+
+def _set_otherwise(process: ProcessStatus) -> Iterator[ProcessFinding]:
+    """Yield what the call of an AfterImport has set, or has not, unlike its row says."""
+    for patch in process.patches.values():
+        if patch.status != "applied":
+            continue
+        for name, result in patch.called.items():
+            call = f"{patch.name}: {name}()"
+            for target in result.left:
+                message = f"{call} has left {target} as it was, and sets names it"
+                yield ProcessFinding("sets", message, process)
+            for target in result.unnamed:
+                message = f"{call} has changed {target}, and sets does not name it"
+                yield ProcessFinding("sets", message, process)
 
 
 def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:

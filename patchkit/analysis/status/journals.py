@@ -6,11 +6,15 @@ has the expected type, and everything else is ignored.
 
 from pathlib import Path
 
-from patchkit.analysis.status.entries import JournalEntry, parse_line
+from patchkit.analysis.status.entries import (
+    BodyFile,
+    CallResult,
+    JournalEntry,
+    parse_line,
+)
 from patchkit.analysis.status.node import read, writer
 from patchkit.analysis.status.process_status import (
     FORMAT,
-    BodyFile,
     ChangedModule,
     ChildStart,
     FirstCall,
@@ -124,7 +128,15 @@ def _read_entry(process: ProcessStatus, entry: JournalEntry) -> None:
             _read_look(process, event, entry)
         case "probed" | "first-call" | "traced":
             _read_probe(process, event, entry)
-        case "left-out" | "verify" | "wrapped" | "overwritten" | "unreviewed" | "kept":
+        case (
+            "left-out"
+            | "verify"
+            | "wrapped"
+            | "overwritten"
+            | "unreviewed"
+            | "kept"
+            | "sets"
+        ):
             patch = process.patches.get(entry.text("name"))
             if patch is not None:
                 _read_patch_fact(patch, event, entry)
@@ -246,6 +258,7 @@ def _forget_changes(process: ProcessStatus, patch: PatchStatus) -> None:
     """Remove what a patch has changed, as it is not applied any more."""
     patch.modules = {}
     patch.strangers = []
+    patch.called = {}
     patch.effects = {}
     for target, order in process.layers.items():
         process.layers[target] = [name for name in order if name != patch.name]
@@ -297,6 +310,9 @@ def _read_patch_fact(patch: PatchStatus, event: str, entry: JournalEntry) -> Non
                     unsure=entry.is_true("unsure"),
                 )
             )
+        case "sets":
+            result = CallResult(entry.texts("left"), entry.texts("unnamed"))
+            patch.called[entry.text("call")] = result
         case "kept":
             patch.kept = entry.texts("holders")
         case "unreviewed":

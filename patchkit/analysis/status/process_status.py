@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchkit.analysis.status.entries import BodyFile, CallResult
 from patchkit.registry import is_own_pack
 
 FORMAT = 1
@@ -48,20 +49,6 @@ class ForeignValue(NamedTuple):
     unsure: bool
 
 
-class BodyFile(NamedTuple):
-    """The file that a body was loaded from.
-
-    Args:
-        file: The file.
-        loaded: The checksum that it had when it was loaded.
-        edited: Whether it has another one now; None where that is not known.
-    """
-
-    file: str
-    loaded: str
-    edited: bool | None = None
-
-
 class ChildStart(NamedTuple):
     """The start of a process by `multiprocessing`, as its parent reports it.
 
@@ -93,6 +80,7 @@ class PatchStatus:
         inherited: Whether the status comes from the parent, by a fork.
         modules: By name, the modules that the patch changed.
         strangers: Values that others assigned to its targets.
+        called: By the name of the function, what a call of an AfterImport has set.
         unreviewed: What it changes that is not as it was reviewed, for people.
         is_finding: Whether the patch is left out for that, or the lock cannot be read.
         effects: By target, whether it was called.
@@ -116,6 +104,7 @@ class PatchStatus:
     inherited: bool = False
     modules: dict[str, ChangedModule] = field(default_factory=dict)
     strangers: list[ForeignValue] = field(default_factory=list)
+    called: dict[str, CallResult] = field(default_factory=dict)
     unreviewed: str = ""
     is_finding: bool = False
     effects: dict[str, str] = field(default_factory=dict)

@@ -72,7 +72,7 @@ def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
     """
     last_by_target: dict[str, str] = {}
     for patch in patches:
-        targets = {str(change.place) for change in patch.changes}
+        targets = {str(change.place) for change in patch.parts}
         predecessors = {
             last_by_target[target] for target in targets if target in last_by_target
         }

@@ -72,7 +72,7 @@ def command(
         last = inputs.open_packages(release_options, [package], library)[0]
     elif first is last and new is None:
         say(f"no release is newer than {first.name}; --from compares with an older one")
-    changes = [change for change in row.patch.changes if package_of(change) == package]
+    changes = [change for change in row.patch.parts if package_of(change) == package]
     targets = dict.fromkeys(change.place for change in changes)
     comparisons = [compare(target, first, last) for target in targets]
     if form == "json":

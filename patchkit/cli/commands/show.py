@@ -73,9 +73,17 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     changes = []
     for change in row.patch.changes:
         reason = _first_unmet(change.requires, versions)
-        target = state_of(change.place, installed)
-        review = _review(row, change, lock, installed)
-        changes.append(ChangeHere(change, _own_fields(change), reason, target, review))
+        change_here, *sets = [
+            ChangeHere(
+                part,
+                _own_fields(part),
+                reason,
+                state_of(part.place, installed),
+                _review(row, part, lock, installed),
+            )
+            for part in change.parts
+        ]
+        changes.append(change_here._replace(sets=sets))
     reason = options.reason(selection.reason_to_skip, row)
     faults = [str(fault) for fault in load_faults([row]).values()]
     faults += map(str, unrequired(row))
@@ -96,7 +104,8 @@ def _own_fields(change: Change) -> dict[str, str | int | float | bool | None]:
 
     Values that JSON does not have are written as in Python.
     """
-    common = {"requires", "rebind", "when", change.target_field, change.body_field}
+    common = {"requires", "rebind", "when", "sets"}
+    common |= {change.target_field, change.body_field}
     names = [
         field.name for field in dataclasses.fields(change) if field.name not in common
     ]

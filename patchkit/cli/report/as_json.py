@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from patchkit.core.rows.declaration import Change, Role, Row
+from patchkit.core.rows.declaration import AfterImport, Change, Role, Row
 from patchkit.errors import shown
 
 if TYPE_CHECKING:
@@ -127,10 +127,13 @@ def _row(row: Row, reason: str | None) -> Data:
 
 def _change(change: Change) -> Data:
     """Return what a row declares of a change, for `list` and `show`."""
-    return {
+    data: Data = {
         **named(change, "kind", target="place"),
         **named(change, "requires", "when"),
     }
+    if isinstance(change, AfterImport):
+        data["sets"] = list(change.sets)
+    return data
 
 
 def _change_here(change_here: ChangeHere) -> Data:
@@ -145,7 +148,23 @@ def _change_here(change_here: ChangeHere) -> Data:
         "reason": change_here.reason,
         "here": change_here.target._asdict(),
         "review": _review(change_here.review),
+        **_sets(change_here),
     }
+
+
+def _sets(change_here: ChangeHere) -> Data:
+    """Return the state of the targets that an AfterImport sets; nothing for other kinds."""
+    if not isinstance(change_here.change, AfterImport):
+        return {}
+    sets_here = [
+        {
+            "target": str(part.change.place),
+            "here": part.target._asdict(),
+            "review": _review(part.review),
+        }
+        for part in change_here.sets
+    ]
+    return {"sets_here": sets_here}
 
 
 def _review(review: ReviewHere | None) -> Data | None:

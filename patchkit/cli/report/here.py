@@ -78,6 +78,7 @@ class ChangeHere(NamedTuple):
         reason: Why it does not apply here; None where it does.
         target: Its target in the installed packages.
         review: The comparison of the target with its review; None for a change without review.
+        sets: The same of each target that an AfterImport sets.
     """
 
     change: Change
@@ -85,6 +86,7 @@ class ChangeHere(NamedTuple):
     reason: str | None
     target: TargetHere
     review: ReviewHere | None
+    sets: "Sequence[ChangeHere]" = ()
 
 
 class RowHere(NamedTuple):

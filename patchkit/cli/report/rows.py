@@ -221,13 +221,21 @@ def _change_fields(change_here: ChangeHere) -> Table:
         table.add_row("here", _selected(change_here.reason))
     if change.rebind is not True:  # False, or names of packages
         table.add_row("rebind", ", ".join(change.rebind or ["no"]))
+    _add_target(table, change_here)
+    for part in change_here.sets:
+        table.add_row("sets", Text(str(part.change.place), style="name"))
+        _add_target(table, part)
+    return table
+
+
+def _add_target(table: Table, change_here: ChangeHere) -> None:
+    """Add lines about the target of a change, and about its review."""
     target = change_here.target
     table.add_row("target", Text(target.detail, style=_STYLES[target.state]))
     if target.file:
         table.add_row("", Text(_location(change_here), style="note"))
     for label, text in _review(change_here):
         table.add_row(label, text)
-    return table
 
 
 def _field(value: object) -> Text:

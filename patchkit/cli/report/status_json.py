@@ -91,6 +91,7 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
             target: {patch.name: upper} for target, upper in patch.hidden.items()
         },
         "strangers": [stranger._asdict() for stranger in patch.strangers],
+        "sets": {name: result._asdict() for name, result in patch.called.items()},
         **named(patch, "unreviewed", "left_out", "imported", "unpatched", "trace"),
     }
 

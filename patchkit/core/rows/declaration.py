@@ -57,6 +57,11 @@ class Change(Record, kw_only=True):
         return Target.parse(getattr(self, self.target_field))
 
     @property
+    def parts(self) -> "tuple[Change, ...]":
+        """The change, and one more for each further target that it changes."""
+        return (self,)
+
+    @property
     def is_reviewed(self) -> bool:
         """Whether it depends on the source of its target, which a lock then records.
 
@@ -204,7 +209,51 @@ class BeforeImport(_ImportCall):
 
 
 class AfterImport(_ImportCall):
-    """Call a body function after a module has executed; what it returns, if callable, undoes it."""
+    """Call a body function after a module has executed; what it returns, if callable, undoes it.
+
+    Args:
+        module: the module's full name.
+        call: name of the function.
+        sets: targets that the function puts other objects in the place of, as `module:qualname`.
+    """
+
+    sets: Collection[str] = ()
+
+    @property
+    def parts(self) -> tuple[Change, ...]:
+        """The call, and a change of each target that it sets."""
+        parts: list[Change] = [self]
+        for target in self.sets:
+            part = SetByCall(
+                target,
+                self.call,
+                requires=self.requires,
+                rebind=self.rebind,
+                when=self.when,
+            )
+            parts.append(part)
+        return tuple(parts)
+
+
+class SetByCall(Change):
+    """The call of an AfterImport puts another object in the place of a target.
+
+    No row declares it: it is a part of the AfterImport.
+
+    Args:
+        target: what it puts another object in the place of, as `module:qualname`.
+        call: name of the function.
+    """
+
+    target: str
+    call: str
+
+    body_field: ClassVar[str] = "call"
+
+    @property
+    def kind(self) -> str:
+        """The word a pack author wrote."""
+        return AfterImport.__name__
 
 
 class Patch(Record, kw_only=True):
@@ -246,6 +295,11 @@ class Patch(Record, kw_only=True):
     when: str | None = None
     verify: str | None = None
     data: Collection[str] = ()
+
+    @property
+    def parts(self) -> list[Change]:
+        """The changes, each followed by those of further targets that it changes."""
+        return [part for change in self.changes for part in change.parts]
 
 
 class Row(Record):

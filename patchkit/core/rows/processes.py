@@ -6,11 +6,13 @@ The registry reads all of them.
 """
 
 import functools
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import Role, Row
+from patchkit.errors import ProcessRowError
 
 GROUP = "patchkit.processes"
 
@@ -221,3 +223,65 @@ def function_run_by(process: Any) -> Any:
     while isinstance(target, functools.partial):
         target = target.func
     return target
+
+
+def check_processes(
+    where: str, rows: Any, present: Collection[ProcessRow]
+) -> tuple[Any, ...]:
+    """Check the rows of processes that a module declares.
+
+    Args:
+        where: What declares them, for errors.
+        rows: What the module has as `PROCESSES`; a row alone counts as a tuple with it.
+        present: The rows that are there already, which must not be repeated.
+
+    Returns:
+        The rows that were checked.
+
+    Raises:
+        ProcessRowError: A row is malformed or repeated; the error names the first one.
+    """
+    if not isinstance(rows, (tuple, list)):
+        rows = [rows]
+    taken = {(row.by, row.what) for row in present}
+    for number, row in enumerate(rows):
+        fault = _fault(row, taken)
+        if fault is not None:
+            field, shown, expected = fault
+            location = f"{where}, PROCESSES[{number}]{field}"
+            raise ProcessRowError(f"{location}: found {shown}, expected {expected}")
+        taken.add((row.by, row.what))
+    return tuple(rows)
+
+
+def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
+    """Return the first fault, if any: field (`.by`; '' for the row), value, what is expected."""
+    if not isinstance(row, ProcessRow):
+        return "", repr(row), "a ProcessRow"
+    if row.by not in BY:
+        choices = ", ".join(BY)
+        return ".by", repr(row.by), f"one of {choices}"
+    if not _is_nameable(row):
+        return ".what", repr(row.what), "'module:qualname', or a string"
+    role: Any = row.role  # a package may have put anything there
+    if role is not None and not isinstance(role, Role):
+        return ".role", repr(role), "None or a Role"
+    is_explained = row.why or role
+    if not is_explained:
+        return ".why", repr(row.why), "the reason why it has no role"
+    if not isinstance(row.instead_of, (tuple, list, set, frozenset)):
+        return ".instead_of", repr(row.instead_of), "a tuple of modules"
+    identity = (row.by, row.what)
+    if identity in taken:
+        shown = f"{row.what!r}, which another row has"
+        return ".what", shown, "another"
+    return None
+
+
+def _is_nameable(row: ProcessRow) -> bool:
+    """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
+    if row.by not in NAMED and row.what:
+        return True
+    # Refuses '', too. Not parsed as a target: a qualname with `<locals>` is valid here.
+    text = str(row.what)
+    return re.fullmatch(r"[^:]+:[^:]+", text) is not None

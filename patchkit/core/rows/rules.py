@@ -8,17 +8,17 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from patchkit.core.record import Record
-from patchkit.core.rows.canonical import canonical
-from patchkit.core.rows.declaration import AddField, Change, Edit, Patch, Role
-from patchkit.core.rows.processes import BY, NAMED, ProcessRow
+from patchkit.core.rows.declaration import (
+    AddField,
+    AfterImport,
+    Change,
+    Edit,
+    Patch,
+    Role,
+)
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import check_requirement
-from patchkit.errors import (
-    CanonicalError,
-    DeclarationError,
-    ProcessRowError,
-    RequirementError,
-)
+from patchkit.errors import CanonicalError, DeclarationError, RequirementError
 
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
 _BODY = r"patch_\w+"
@@ -99,6 +99,8 @@ class _FieldChecks(Record):
 
     def require_canonical(self, field: str, value: object) -> None:
         """Refuse a value whose text differs between processes, such as an object's address."""
+        from patchkit.core.rows.canonical import canonical  # noqa: PLC0415 - an AddField's fields alone
+
         try:
             canonical(value)
         except CanonicalError as error:
@@ -293,10 +295,24 @@ def _check_change(
         checks.require_filled(f"{field} name", change.name)
         checks.require_canonical(f"{field} type", change.type)
         checks.require_canonical(f"{field} default", change.default)
+    if isinstance(change, AfterImport):
+        _check_sets(checks, f"{field} sets", change)
     checks.require_requirements(f"{field} requires", change.requires)
     rebind = change.rebind
     if not isinstance(rebind, bool):
         _check_packages(checks, f"{field} rebind", rebind)
+
+
+def _check_sets(checks: _FieldChecks, field: str, change: AfterImport) -> None:
+    """Refuse a `sets` that is no collection of targets, or names one twice."""
+    checks.require_strings(field, change.sets)
+    named: set[Target] = set()
+    _, *parts = change.parts
+    for part in parts:
+        _check_target(checks, field, part)
+        if part.place in named:
+            checks.refuse(field, f"{part.place} twice", "each target once")
+        named.add(part.place)
 
 
 def _check_packages(checks: _FieldChecks, field: str, names: Any) -> None:
@@ -335,65 +351,3 @@ def _parsed(text: Any) -> Target | None:
         return Target.parse(text)
     except (ValueError, AttributeError):
         return None
-
-
-def check_processes(
-    where: str, rows: Any, present: Collection[ProcessRow]
-) -> tuple[Any, ...]:
-    """Check the rows of processes that a module declares.
-
-    Args:
-        where: What declares them, for errors.
-        rows: What the module has as `PROCESSES`; a row alone counts as a tuple with it.
-        present: The rows that are there already, which must not be repeated.
-
-    Returns:
-        The rows that were checked.
-
-    Raises:
-        ProcessRowError: A row is malformed or repeated; the error names the first one.
-    """
-    if not isinstance(rows, (tuple, list)):
-        rows = [rows]
-    taken = {(row.by, row.what) for row in present}
-    for number, row in enumerate(rows):
-        fault = _fault(row, taken)
-        if fault is not None:
-            field, shown, expected = fault
-            location = f"{where}, PROCESSES[{number}]{field}"
-            raise ProcessRowError(f"{location}: found {shown}, expected {expected}")
-        taken.add((row.by, row.what))
-    return tuple(rows)
-
-
-def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str] | None:
-    """Return the first fault, if any: field (`.by`; '' for the row), value, what is expected."""
-    if not isinstance(row, ProcessRow):
-        return "", repr(row), "a ProcessRow"
-    if row.by not in BY:
-        choices = ", ".join(BY)
-        return ".by", repr(row.by), f"one of {choices}"
-    if not _is_nameable(row):
-        return ".what", repr(row.what), "'module:qualname', or a string"
-    role: Any = row.role  # a package may have put anything there
-    if role is not None and not isinstance(role, Role):
-        return ".role", repr(role), "None or a Role"
-    is_explained = row.why or role
-    if not is_explained:
-        return ".why", repr(row.why), "the reason why it has no role"
-    if not isinstance(row.instead_of, _COLLECTIONS):
-        return ".instead_of", repr(row.instead_of), "a tuple of modules"
-    identity = (row.by, row.what)
-    if identity in taken:
-        shown = f"{row.what!r}, which another row has"
-        return ".what", shown, "another"
-    return None
-
-
-def _is_nameable(row: ProcessRow) -> bool:
-    """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
-    if row.by not in NAMED and row.what:
-        return True
-    # Refuses '', too. Not parsed as a target: a qualname with `<locals>` is valid here.
-    text = str(row.what)
-    return re.fullmatch(r"[^:]+:[^:]+", text) is not None

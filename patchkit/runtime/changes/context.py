@@ -1,14 +1,21 @@
-"""Defines `Context`, which changes are prepared with, and `Prepared`, what preparing returns."""
+"""Defines `Context`, which changes are prepared with, and `Prepared`, what preparing returns.
 
-from collections.abc import Callable, Collection, Sequence
+Changes of a row of which one decides what the target of another is are prepared in *waves*.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, Protocol
 
 from patchkit.core.record import Record
+from patchkit.core.rows.declaration import Add, Change, Decorate, Replace, SetByCall
 from patchkit.errors import TargetError, near
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
+
+_Placed = tuple[int, Change]
+"""The index of a change in its row, and the change."""
 
 
 class Context(Record):
@@ -122,3 +129,57 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
         except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
             errors.append(error)
     return errors
+
+
+def in_waves(changes: Iterable[_Placed]) -> list[list[_Placed]]:
+    """Divide changes so that each is resolved after those that decide what its target is.
+
+    With `Replace("m:C")` and `Wrap("m:C.f")` in one row, the method of the new class is wrapped.
+
+    Args:
+        changes: the changes in declared order, with their indices in the row.
+
+    Returns:
+        The waves, each to be resolved after those before it are made.
+    """
+    wave: list[_Placed] = []
+    waves = [wave]
+    for index, change in changes:
+        if any(_needs_own_wave(change, earlier) for _, earlier in wave):
+            wave = []
+            waves.append(wave)
+        wave.append((index, change))
+    return waves
+
+
+def _needs_own_wave(change: Change, earlier: Change) -> bool:
+    """Whether one's target lies in what the other puts there, or replaces what the other edits."""
+    kinds = {change.kind, earlier.kind}
+    if kinds == {"Edit", "Replace"} and change.place == earlier.place:
+        return True
+    for part in change.parts:
+        for earlier_part in earlier.parts:
+            if _is_inside(part, earlier_part) or _is_inside(earlier_part, part):
+                return True
+    return False
+
+
+def _is_inside(change: Change, other: Change) -> bool:
+    """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
+    is_whole = isinstance(other, (Replace, Decorate, Add, SetByCall))
+    if not (is_whole and change.inside_module):
+        return False
+    outer = other.place
+    inner = change.place
+    length = len(outer.steps)
+    is_deeper = outer.module == inner.module and len(inner.steps) > length
+    return is_deeper and inner.steps[:length] == outer.steps
+
+
+def parts_of(changes: Iterable[_Placed]) -> list[Change]:
+    """Return changes, each followed by those of further targets that it changes.
+
+    Args:
+        changes: the changes, with their indices in the row.
+    """
+    return [part for _, change in changes for part in change.parts]

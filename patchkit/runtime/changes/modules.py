@@ -85,6 +85,11 @@ class PreparedCall:
             name = getattr(self.function, "__name__", "a function")
             self.left = (f"what {name}() has done (it returned no undo)",)
 
+    @property
+    def returned_undo(self) -> bool:
+        """Whether the function has returned an undo that was not called yet."""
+        return callable(self._result)
+
     def undo(self) -> None:
         """Call the undo that the function returned, once."""
         returned = self._result

@@ -47,6 +47,11 @@ class Layer(Record, frozen=False, eq=False):
     patch: str = ""
     value: Any = None
 
+    @property
+    def height(self) -> tuple[bool, tuple[int, int]]:
+        """Sort key of layers, innermost first: those that replace the original, then by rank."""
+        return not self.base, self.rank
+
 
 class Site(Record, frozen=False, eq=False):
     """A changed attribute of an owner, or a changed item of a container.
@@ -121,7 +126,9 @@ class Site(Record, frozen=False, eq=False):
             if not (self.layers or self.own):
                 # The value is inherited, and the same row may have changed it on the base.
                 self.original = read(self.owner, self.name)
-            refused = self._set(sorted([*self.layers, layer], key=_height))
+            refused = self._set(
+                sorted([*self.layers, layer], key=lambda each: each.height)
+            )
             if refused:
                 raise TargetError(_refusal(refused))
 
@@ -346,11 +353,6 @@ class Site(Record, frozen=False, eq=False):
                 fault = f"{type(error).__name__}: {error}"
                 refused.append(f"{words(owner, name)} ({fault})")
         return refused
-
-
-def _height(layer: Layer) -> tuple[bool, tuple[int, int]]:
-    """Sort key of layers, the innermost first: those that replace the original, then by rank."""
-    return not layer.base, layer.rank
 
 
 def _refusal(refused: list[str]) -> str:

@@ -28,7 +28,7 @@ from patchkit.runtime.copies.scope import (
     untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
-from patchkit.runtime.process.making import NotWanted
+from patchkit.runtime.process.making import NotWanted, layers_of
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     FAILED,
@@ -36,7 +36,6 @@ from patchkit.runtime.process.patch_state import (
     ChangeGroup,
     PatchState,
     PatchStates,
-    layers_of,
 )
 from patchkit.runtime.process.schedule import PATIENCE, Executions, Schedule
 from patchkit.runtime.process.undoing import Undoing

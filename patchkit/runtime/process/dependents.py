@@ -13,18 +13,22 @@ from types import ModuleType
 from typing import Any
 
 from patchkit.core.record import Record
-from patchkit.core.rows.declaration import AFTER, SERVING, AfterImport
+from patchkit.core.rows.declaration import (
+    AFTER,
+    SERVING,
+    AfterImport,
+    Decorate,
+    Replace,
+    SetByCall,
+)
 from patchkit.core.rows.target import TargetStep
 from patchkit.errors import PatchkitError
+from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.changes.overwrites import hidden_on
-from patchkit.runtime.changes.owners import (
-    MISSING,
-    function_of,
-    peek,
-)
+from patchkit.runtime.changes.owners import MISSING, function_of, peek
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import Maker, NotWanted
+from patchkit.runtime.process.making import Maker, NotWanted, layers_of
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ARMED,
@@ -32,7 +36,6 @@ from patchkit.runtime.process.patch_state import (
     ChangeGroup,
     PatchState,
     Placed,
-    layers_of,
 )
 from patchkit.runtime.process.schedule import Schedule
 
@@ -128,11 +131,13 @@ class Dependents(Record, eq=False):
         """
         found: list[ChangeGroup] = []
         replaced: list[Any] = []
-        for _, change in changes:
+        for change in parts_of(changes):
             # Of `m:C.f`, ["C"] and "f". Where the target is the module itself, there are no steps;
             # "" is the name of no attribute, so that nothing is found below.
             *path, last = change.place.steps or ("",)
             value: Any = module
+            if change.place.module != module.__name__:  # what an AfterImport sets
+                value = sys.modules.get(change.place.module)
             for step in path:
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
@@ -142,7 +147,7 @@ class Dependents(Record, eq=False):
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
             # No target lies in a function.
-            is_whole = change.kind in {"Replace", "Decorate"}
+            is_whole = isinstance(change, (Replace, Decorate, SetByCall))
             if is_whole and function_of(value) is None:
                 replaced.append(value)
         if replaced:
@@ -222,16 +227,7 @@ class Dependents(Record, eq=False):
         aside = list(groups)
         for group in reversed(aside):
             with self.maker.turns.within(group):
-                # `take_back` runs all undos and empties these lists. So the undos of AfterImports
-                # are left out of it, and put back.
-                calls = group.made.calls[:]
-                group.made.undos = [
-                    undo for undo in group.made.undos if undo not in calls
-                ]
-                errors = group.take_back()
-                group.made.undos += calls
-                group.made.calls += calls
-                self.maker.states.say_undo_errors(errors)
+                self.maker.states.say_undo_errors(_take_back_layers(group))
         return aside
 
     def make_again(
@@ -278,13 +274,15 @@ class Dependents(Record, eq=False):
             for index, change in self.maker.table.changes_here(group)
             if not isinstance(change, AfterImport)
         ]
-        former = group.made  # the undos of the AfterImports
+        former = group.made  # what the AfterImports have made
         try:
             return self.maker.make(group, changes, module)
         finally:
-            if group.made is not former:  # `make` has begun a new transaction
-                group.made.undos[:0] = former.undos
-                group.made.calls[:0] = former.calls
+            # If it is another one, `make` has begun a new transaction.
+            if former.calls and group.made is not former:
+                from patchkit.runtime.process.called import put_before  # noqa: PLC0415 - few groups have calls
+
+                put_before(group.made, former)
 
     def _take_back(self, patch: PatchState) -> None:
         """Undo all changes of a patch."""
@@ -334,6 +332,15 @@ class Dependents(Record, eq=False):
                 self.maker.states.say("info", text)
 
 
+def _take_back_layers(group: ChangeGroup) -> list[Exception]:
+    """Undo a group without calls of AfterImports and what they have set; return the errors."""
+    if not group.made.calls:
+        return group.take_back()
+    from patchkit.runtime.process.called import take_back_others  # noqa: PLC0415 - few groups have calls
+
+    return take_back_others(group)
+
+
 def _replaced_sites(group: ChangeGroup) -> list[Site]:
     """List the attributes that a group has replaced or added, which it does not only wrap.
 
@@ -368,7 +375,7 @@ def _may_be_reached_by_copy(group: ChangeGroup, later: Iterable[ChangeGroup]) ->
         return False
     for other in later:
         if other.module in sys.modules and any(
-            len(change.place.steps) > 1 for _, change in other.changes
+            len(part.place.steps) > 1 for part in parts_of(other.changes)
         ):
             return True
     return False

@@ -12,7 +12,6 @@ from typing import Any
 from weakref import ref
 
 from patchkit.core.record import Record, field
-from patchkit.runtime.changes.own_code import functions_in, is_unseen, values_at
 from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
@@ -59,6 +58,8 @@ class CallEvidence(Record, frozen=False, eq=False):
             value: The object that a patch has set, such as a function, property or class.
             pack: The name of the pack's package.
         """
+        from patchkit.runtime.changes.own_code import functions_in, is_unseen  # noqa: PLC0415 - only a process with a journal needs it
+
         for function in functions_in(value, pack):
             self.codes.append(function.__code__)
             self.homes.add(str(function.__globals__.get("__name__")))
@@ -314,8 +315,11 @@ class Effects:
 
 def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     """Collect the code that runs when a target of an applied group is called."""
+    from patchkit.runtime.changes.own_code import values_at  # noqa: PLC0415 - only a process with a journal needs it
+
     patch = group.patch.name
-    pack = group.patch.row.pack
+    # A call of an AfterImport puts functions of the package there that it belongs to.
+    package = group.made.of_calls.get(target) or group.patch.row.pack
     is_attribute = ":" in target
     # A target without attribute is a module: an AfterImport or Provide has run with its import.
     evidence = CallEvidence(
@@ -324,7 +328,7 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     for site_target, site in tuple(group.made.sites):
         if site_target == target:
             for value in values_at(site, patch):
-                evidence.add(value, pack)
+                evidence.add(value, package)
     for route in tuple(group.made.routes):
         if route.target == target and route.edited is not None:
             function, _ = route.edited

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from patchkit.runtime.process.roles import asked_by, command_line
@@ -272,3 +273,23 @@ def say(level: str, text: str, threshold: str = "warning") -> None:
         sys.stderr.write(f"patchkit[{os.getpid()}] {level}: {text}\n")
     except (OSError, ValueError, AttributeError):
         return  # stderr is closed or None
+
+
+def file_of(body: ModuleType) -> tuple[str, str] | None:
+    """Find the file of a body, and its checksum.
+
+    Args:
+        body: the loaded body.
+
+    Returns:
+        Both; None if it has no file that can be read.
+    """
+    from binascii import crc32  # noqa: PLC0415 - only a process with a journal needs it
+
+    file = getattr(body, "__file__", None) or ""
+    try:
+        with open(file, "rb") as source:  # noqa: PTH123 - pathlib costs a start
+            checksum = crc32(source.read())
+    except OSError:
+        return None
+    return file, f"{checksum:08x}"

@@ -23,7 +23,8 @@ from patchkit.runtime.imports.half_imported import forget_imports
 from patchkit.runtime.process.effects import Effects
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates, layers_of
+from patchkit.runtime.process.making import layers_of
+from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.schedule import Schedule, Turns
 
 if TYPE_CHECKING:
@@ -350,8 +351,7 @@ class Verifier:
             forget_imports({thread.ident for thread in self._ending})
             self._reset()
         else:
-            # Not below 0: the session may have been made during the fork.
-            with self._guard:
+            with self._guard:  # 0: the session may have been made during the fork
                 self._forking = max(0, self._forking - 1)
         if self._wanted:
             self.start()

@@ -22,7 +22,13 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import ApplyError
-from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers, unwind
+from patchkit.runtime.changes.context import (
+    Context,
+    Prepared,
+    PreparedLayers,
+    in_waves,
+    unwind,
+)
 from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
@@ -31,6 +37,7 @@ from patchkit.runtime.copies.scope import compiled_left, scope_of
 from patchkit.runtime.imports.finder import others
 from patchkit.runtime.imports.half_imported import culprit
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
+from patchkit.runtime.process.journal import file_of
 from patchkit.runtime.process.patch_state import (
     ARMED,
     ChangeGroup,
@@ -38,24 +45,12 @@ from patchkit.runtime.process.patch_state import (
     Placed,
     Transaction,
 )
+from patchkit.runtime.process.preparing import prepare
 from patchkit.runtime.process.schedule import Executions, Turns
 
 if TYPE_CHECKING:
     from patchkit.runtime.changes.fields.rebuilding import Rebuild
-
-
-_MODULES = {
-    "Replace": "objects.replace",
-    "Wrap": "objects.wrap",
-    "Decorate": "objects.decorate",
-    "Edit": "source.edit",
-    "Add": "objects.replace",
-    "AddField": "fields.add_field",
-    "Provide": "modules",
-    "BeforeImport": "modules",
-    "AfterImport": "modules",
-}
-"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
+    from patchkit.runtime.changes.set_by_call import PreparedSets
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -114,20 +109,36 @@ class Maker(Record, eq=False):
         reason = reason_to_skip(group.patch.row.patch, body)
         if reason is not None:
             raise NotWanted(reason)
-        chosen: list[Placed] = []
-        skipped: list[tuple[Change, str]] = []
-        for index, change in changes:
-            reason = reason_to_skip(change, body)
-            if reason is None:
-                chosen.append((index, change))
-            else:
-                skipped.append((change, reason))
+        chosen, skipped = _choose(changes, body)
+        if self._waits_for_targets(group, chosen):
+            return False
         group.made = Transaction(group.patch.name, group.rank)
         apply_changes(group.made, chosen, module, body, self.sites)
         group.applied_to = self.executions.now(group, module)
+        for result in group.made.results:
+            self.states.journal.write("sets", name=group.patch.name, **result)
         if skipped:
             self._report_skipped(group, skipped, is_all=not chosen)
         return bool(chosen)
+
+    def _waits_for_targets(self, group: ChangeGroup, changes: list[Placed]) -> bool:
+        """Whether a group waits for the import of a module in which an AfterImport sets targets."""
+        sets = any(len(change.parts) > 1 for _, change in changes)
+        if not sets or group.moment != AFTER:
+            return False
+        from patchkit.runtime.process.called import half_imported  # noqa: PLC0415 - few set any
+
+        needed = half_imported(changes, group.module)
+        return needed is not None and self._postpone(group, needed, "which it changes")
+
+    def _postpone(self, group: ChangeGroup, needed: str, why: str) -> bool:
+        """Have a group wait for the end of an import; False if that has ended meanwhile."""
+        if not self.executions.postpone(group, needed):
+            return False
+        if group.patch.status == ARMED:
+            text = f"waits for the end of the import of {needed}, {why}"
+            self.states.set(group.patch, ARMED, text)
+        return True
 
     def _report_skipped(
         self, group: ChangeGroup, skipped: list[tuple[Change, str]], *, is_all: bool
@@ -161,14 +172,9 @@ class Maker(Record, eq=False):
             return self._import(group)
         except (ImportError, AttributeError) as error:
             needed = culprit(error) if group.moment == AFTER else None
-            if needed is None or not self.executions.postpone(group, needed):
-                raise
-            if group.patch.status == ARMED:
-                text = (
-                    f"waits for the end of the import of {needed}, which its body needs"
-                )
-                self.states.set(group.patch, ARMED, text)
-            return None
+            if needed and self._postpone(group, needed, "which its body needs"):
+                return None
+            raise
         finally:
             group.loads = False
 
@@ -187,7 +193,7 @@ class Maker(Record, eq=False):
             self.loaded.pop(name, None)
         if self.states.journal.directory is not None:
             if name not in self.loaded:
-                self.loaded[name] = _file_of(body)
+                self.loaded[name] = file_of(body)
             group.body = self.loaded[name]
         return body
 
@@ -197,17 +203,37 @@ class Maker(Record, eq=False):
         return body not in sys.modules or self.executions.is_whole(body)
 
 
-def _file_of(body: ModuleType) -> tuple[str, str] | None:
-    """Return the file of a body, and its checksum; None if it has no file that can be read."""
-    from binascii import crc32  # noqa: PLC0415 - only a process with a journal needs it
+def _choose(
+    changes: Iterable[Placed], body: ModuleType
+) -> tuple[list[Placed], list[tuple[Change, str]]]:
+    """Divide changes into those to make, and those that their `when` skips, with the reasons."""
+    chosen: list[Placed] = []
+    skipped: list[tuple[Change, str]] = []
+    for index, change in changes:
+        reason = reason_to_skip(change, body)
+        if reason is None:
+            chosen.append((index, change))
+        else:
+            skipped.append((change, reason))
+    return chosen, skipped
 
-    file = getattr(body, "__file__", None) or ""
-    try:
-        with open(file, "rb") as source:  # noqa: PTH123 - pathlib costs a start
-            checksum = crc32(source.read())
-    except OSError:
-        return None
-    return file, f"{checksum:08x}"
+
+def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
+    """Name the patches that change each target of an applied group: several may wrap one method.
+
+    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
+
+    Args:
+        group: the group.
+
+    Returns:
+        The names by target, the innermost patch first.
+    """
+    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
+    for target, site in group.made.sites:
+        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
+    own = group.patch.name
+    return {target: list(names) or [own] for target, names in layers.items()}
 
 
 # -- all or none -----------------------------------------------------------------------------------
@@ -235,65 +261,6 @@ def apply_changes(
     except BaseException:
         unwind(made.undos)
         raise
-
-
-def in_waves(changes: Iterable[Placed]) -> list[list[Placed]]:
-    """Divide changes so that each is resolved after those that decide what its target is.
-
-    With `Replace("m:C")` and `Wrap("m:C.f")` in one row, the method of the new class is wrapped.
-
-    Args:
-        changes: the changes in declared order, with their indices in the row.
-
-    Returns:
-        The waves, each to be resolved after those before it are made.
-    """
-    wave: list[Placed] = []
-    waves = [wave]
-    for index, change in changes:
-        if any(_needs_own_wave(change, earlier) for _, earlier in wave):
-            wave = []
-            waves.append(wave)
-        wave.append((index, change))
-    return waves
-
-
-def _needs_own_wave(change: Change, earlier: Change) -> bool:
-    """Whether one's target lies in what the other puts there, or replaces what the other edits."""
-    kinds = {change.kind, earlier.kind}
-    if kinds == {"Edit", "Replace"} and change.place == earlier.place:
-        return True
-    return _is_inside(change, earlier) or _is_inside(earlier, change)
-
-
-def _is_inside(change: Change, other: Change) -> bool:
-    """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
-    if other.kind not in {"Replace", "Decorate", "Add"} or not change.inside_module:
-        return False
-    outer = other.place
-    inner = change.place
-    length = len(outer.steps)
-    is_deeper = outer.module == inner.module and len(inner.steps) > length
-    return is_deeper and inner.steps[:length] == outer.steps
-
-
-def prepare(change: Change, context: Context) -> Prepared:
-    """Resolve a change's target and its object in the body; nothing upstream is changed.
-
-    Args:
-        change: the change.
-        context: its module, body and rank.
-
-    Returns:
-        An object whose `apply` makes the change, and whose `undo` undoes it.
-
-    Raises:
-        TargetError: the target or the object does not exist, or the change is refused.
-    """
-    kind = importlib.import_module(
-        f"patchkit.runtime.changes.{_MODULES[type(change).__name__]}"
-    )
-    return cast("Prepared", kind.prepare(change, context))
 
 
 class _ReadyChange(NamedTuple):
@@ -346,15 +313,24 @@ def _apply_wave(
         rebuild.apply()
         made.kept += rebuild.kept
     for each in ready:
-        if module is None or not each.target.qualname:
-            continue  # no route leads to a whole module
-        edited = None
-        if isinstance(each.change, Edit):
-            edited = cast("Any", each.prepared).code.function
-            made.kept += compiled_left(edited)
-        steps = each.target.steps
-        route = route_of(each.target_name, module, steps, each.sites, edited)
-        made.routes.append(route)
+        _record_routes(made, each, module)
+
+
+def _record_routes(
+    made: Transaction, ready: _ReadyChange, module: ModuleType | None
+) -> None:
+    """Record the way to each target of a change that was made."""
+    if len(ready.change.parts) > 1:
+        made.routes += cast("PreparedSets", ready.prepared).routes()
+    if module is None or not ready.target.qualname:
+        return  # no route leads to a whole module
+    edited = None
+    if isinstance(ready.change, Edit):
+        edited = cast("Any", ready.prepared).code.function
+        made.kept += compiled_left(edited)
+    steps = ready.target.steps
+    route = route_of(ready.target_name, module, steps, ready.sites, edited)
+    made.routes.append(route)
 
 
 def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
@@ -392,6 +368,13 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
     if isinstance(ready.change, AfterImport):
         made.calls.append(undo)
     ready.prepared.apply()
+    if len(ready.change.parts) > 1:
+        from patchkit.runtime.process.called import record_sets  # noqa: PLC0415 - few set any
+
+        record_sets(made, ready.change, cast("PreparedSets", ready.prepared))
+        return
+    if isinstance(ready.change, AfterImport):
+        made.of_calls[ready.target_name] = ""
     scope = scope_of(ready.target.module, ready.change.rebind)
     made.targets.append(ready.target_name)
     for site in ready.sites:

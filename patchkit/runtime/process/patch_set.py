@@ -194,10 +194,10 @@ def _version() -> str:
 
 
 def _declared(change: Change) -> str:
-    """Return a change as canonical text; the order in `requires` and `rebind` does not matter."""
+    """Return a change as canonical text; the order in its collections does not matter."""
     fields = dict(vars(change))
-    for name in ("requires", "rebind"):
-        value = fields[name]
+    for name in ("requires", "rebind", "sets"):
+        value = fields.get(name, False)
         if not isinstance(value, bool):
             fields[name] = frozenset(value)
     return f"{change.kind} {canonical(fields)}"

@@ -47,6 +47,9 @@ class Transaction(Record, frozen=False, eq=False):
         sites: each changed attribute, after its target.
         routes: for each target, the objects from the module to the attribute (`m.Class.method`).
         targets: the targets, those included that are no attribute.
+        of_calls: those of `targets` that AfterImports have changed, each with the package whose
+            functions are put there.
+        results: of each AfterImport with `sets`, the further fields of its entry in the journal.
         kept: in words, what upstream has built from the targets before, which stays as it was.
     """
 
@@ -57,6 +60,8 @@ class Transaction(Record, frozen=False, eq=False):
     sites: list[tuple[str, Site]] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
+    of_calls: dict[str, str] = field(default_factory=dict)
+    results: list[dict[str, Any]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
     def take_back(self) -> list[Exception]:
@@ -70,6 +75,7 @@ class Transaction(Record, frozen=False, eq=False):
         self.sites.clear()
         self.routes.clear()
         self.targets.clear()
+        self.of_calls.clear()
         return errors
 
 
@@ -111,24 +117,6 @@ class ChangeGroup(Record, frozen=False, eq=False):
         errors = self.made.take_back()
         self.applied_to = None
         return errors
-
-
-def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name the patches that change each target of an applied group: several may wrap one method.
-
-    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
-
-    Args:
-        group: the group.
-
-    Returns:
-        The names by target, the innermost patch first.
-    """
-    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
-    for target, site in group.made.sites:
-        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
-    own = group.patch.name
-    return {target: list(names) or [own] for target, names in layers.items()}
 
 
 class PatchState(Record, frozen=False, eq=False):

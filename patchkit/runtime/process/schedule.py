@@ -14,6 +14,7 @@ from threading import get_ident
 from types import ModuleType
 
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Row
+from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.imports.finder import Finder
 from patchkit.runtime.imports.half_imported import importer_awaited, is_half_imported
 from patchkit.runtime.process.patch_state import ChangeGroup, PatchState, Placed
@@ -38,6 +39,7 @@ class Schedule:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
         self.by_body: dict[str, list[ChangeGroup]] = {}  # by the body's full name
+        self._setting: dict[str, list[ChangeGroup]] = {}  # by other modules it sets in
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -57,6 +59,8 @@ class Schedule:
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
+            for other in {part.place.module for part in parts_of(changes)} - {module}:
+                self._setting.setdefault(other, []).append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
@@ -70,13 +74,16 @@ class Schedule:
             name: name of its patch.
         """
         patch = self.patches.pop(name)
-        for groups in (*self._groups.values(), *self.by_body.values()):
+        lists = (self._groups, self.by_body, self._setting)
+        for groups in itertools.chain.from_iterable(
+            by_key.values() for by_key in lists
+        ):
             groups[:] = [group for group in groups if group.patch is not patch]
 
     @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
-        return self.targets | set(self.by_body)
+        return self.targets.union(self.by_body, self._setting)
 
     @property
     def targets(self) -> set[str]:
@@ -107,31 +114,24 @@ class Schedule:
         missed = [group for group in self.due(module, BEFORE) if not group.applied_to]
         return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
 
+    def needing(self, module: str) -> list[ChangeGroup]:
+        """Return the change groups that use a module, and are due with the import of another one.
+
+        Args:
+            module: a body, or a module in which an AfterImport sets targets.
+        """
+        return [*self.by_body.get(module, ()), *self._setting.get(module, ())]
+
     def due_of_body(self, module: str) -> list[ChangeGroup]:
         """List what may be applied now that a body has been imported, by whatever code.
 
         Args:
-            module: full name of the body.
+            module: full name of the body, or of a module in which an AfterImport sets targets.
 
         Returns:
             Its change groups in order, without those for which this thread has imported the body.
         """
-        me = get_ident()
-        return [group for group in self.by_body.get(module, ()) if group.thread != me]
-
-    def is_made_of(self, module: str) -> bool:
-        """Tell whether something has to be undone before a module executes again.
-
-        Args:
-            module: name of the module.
-
-        Returns:
-            Whether an AfterImport has run for it, or it is a body from which changes were made.
-        """
-        for group in self.due(module, AFTER):
-            if group.made.calls:
-                return True
-        return any(group.made.sites for group in self.by_body.get(module, ()))
+        return [group for group in self.needing(module) if group.thread != get_ident()]
 
     def serves_beneath(self, module: str) -> bool:
         """Tell whether a patch provides a submodule of a module, which so has to be a package.

@@ -170,8 +170,7 @@ class Session:
             name: The dotted name of the module.
         """
         self._executions.note(name)
-        if self._schedule.is_made_of(name):
-            self._undoing.prepare_execution(name)
+        self._undoing.prepare_execution(name)
         due = self._schedule.due(name, BEFORE)
         if due:
             self._applier.apply(due, {}, lambda: NO_MODULES)  # nothing has copies yet

@@ -60,8 +60,8 @@ class Undoing(Record, eq=False):
         """Undo some of what was applied to a module before it executes again.
 
         The calls of AfterImports are undone now, as their undos may use the module as it is. If the
-        module is a body, all its changes are undone, so that it sees originals; the end of its
-        execution has them applied again.
+        module is a body, or another one in which a call sets targets, all changes of these groups
+        are undone, so that it sees originals; the end of its execution has them applied again.
 
         Args:
             module: name of the module.
@@ -70,7 +70,7 @@ class Undoing(Record, eq=False):
         for group in reversed(self.schedule.due(module, AFTER)):
             if group.made.calls:
                 errors += unwind(group.made.calls)
-        for group in reversed(self.schedule.by_body.get(module, [])):
+        for group in reversed(self.schedule.needing(module)):
             # A group at which a thread has its turn is left to that thread.
             if group.made.sites and group.thread is None:
                 errors += group.take_back()

@@ -11,6 +11,7 @@ from typing import Any
 
 from patchkit.core.rows.declaration import AFTER
 from patchkit.core.rows.target import Target
+from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.process.effects import Key
 from patchkit.runtime.process.named_objects import named_objects
@@ -77,11 +78,11 @@ class UnpatchedTargets:
 
     def _watch_group(self, group: ChangeGroup) -> None:
         """Observe the targets of a group, except for modules as a whole, which are not called."""
-        for _, change in group.changes:
-            key = (group.patch.name, str(change.place))
-            if change.inside_module and key not in self._codes:
+        for part in parts_of(group.changes):
+            key = (group.patch.name, str(part.place))
+            if part.inside_module and key not in self._codes:
                 self._codes[key] = []
-                self._watch_target(key, change.place)
+                self._watch_target(key, part.place)
 
     def _watch_target(self, key: Key, target: Target) -> None:
         """Observe what runs when a target is called, as far as it is imported by now."""

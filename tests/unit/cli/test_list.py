@@ -28,7 +28,10 @@ ROWS = (
     ),
     row_source(
         name="'moved'",
-        changes="(Replace('old:f', by='f', requires=('vllm<0.12',)), AfterImport('n', call='f'))",
+        changes="""(
+            Replace('old:f', by='f', requires=('vllm<0.12',)),
+            AfterImport('n', call='f', sets=('n:g',)),
+        )""",
     ),
     row_source(name="'needs-npu'", requires="('vllm', 'torch_npu')"),
 )
@@ -88,6 +91,18 @@ def test_json_keeps_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
         "why": "what goes wrong",
         "upstream": "none: x",
         "sunset": "never",
+    }
+
+
+def test_json_has_what_a_call_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    """An AfterImport has `sets` beside the keys that every change has."""
+    _, call = listed(capsys)["patches"][2]["changes"]
+    assert call == {
+        "kind": "AfterImport",
+        "target": "n",
+        "requires": [],
+        "when": None,
+        "sets": ["n:g"],
     }
 
 

@@ -213,3 +213,39 @@ def test_an_unknown_name_is_2_with_the_nearest(
     assert out == ""
     assert err.startswith(f"patchkit: no patch is named {name!r}")
     assert hint in err
+
+
+@pytest.fixture
+def _call(write_pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row whose call sets a target that is there, and one that is not."""
+    call = "AfterImport('upstream', call='g', sets=('upstream.module:function', 'gone.module:f'))"
+    source = row_source(name="'called'", changes=f"({call},)")
+    write_pack("other_pack", pack_source(source))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "other_pack")
+
+
+@pytest.mark.usefixtures("_call")
+def test_the_targets_that_a_call_sets_are_shown_as_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With where they are, and how they compare with what was reviewed."""
+    file = tmp_path / "other.lock"
+    spans = [Span("0" * 16, "up", "1.0", "1.0")]
+    write_lock(file, Lock({"called": {"upstream.module:function": spans}}))
+    words = ["show", "called", "--lock", str(file)]
+    assert main([*words, "--format", "json"]) == 0
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert change["sets"] == ["upstream.module:function", "gone.module:f"]
+    assert (change["target"], change["review"]) == ("upstream", None)
+    there, gone = change["sets_here"]
+    assert (there["target"], there["here"]["state"]) == (
+        "upstream.module:function",
+        "present",
+    )
+    assert there["review"]["state"] == "drift"
+    assert (gone["target"], gone["here"]["state"]) == ("gone.module:f", "no-module")
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "sets      upstream.module:function" in out
+    assert "upstream/module.py:3" in out
+    assert "sets      gone.module:f" in out

@@ -27,6 +27,8 @@ WRAP = "Wrap('up.mod:f', by='w')"
 MADE = "class C(metaclass=M): ..."
 FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
+SETS = "AfterImport('up.mod', call='g', sets=('up.mod:f',))"
+SETS_FIELD = "AfterImport('up.mod', call='g', sets=('up.mod:C.x',))"
 ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
 ADD_HOOK = "Add('up.mod:C.__post_init__', by='g')"
 IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
@@ -94,6 +96,16 @@ BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN 
         ("AfterImport('up.mod', call='g')", "", []),
         ("AfterImport('up.gone', call='g')", "", ["PK101"]),
         ("AfterImport('up.mod', call='N')", "", ["PK102"]),
+        (SETS, "def f(): ...", []),
+        (SETS, "def other(): ...", ["PK101"]),
+        (SETS, "globals().update(x())", ["PK104"]),
+        (SETS_FIELD, "class C:\n    x = 1", []),
+        (
+            SETS_FIELD,
+            "import dataclasses\n@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1",
+            ["PK102"],
+        ),
+        (SETS_FIELD, "import enum\nclass C(enum.Enum):\n    x = 1", ["PK102"]),
         ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
     ],
 )
@@ -462,3 +474,20 @@ def test_what_a_row_asks_is_a_function(world: World, field: str) -> None:
     report = checked([subject("1.0", mod="def f(): ...")])
     finding = only_finding(report, "PK102")
     assert (finding.line, report.grid["p"]["up 1.0"]) == (3, "broken")
+
+
+def test_what_a_call_sets_is_reported_under_its_own_name(world: World) -> None:
+    """Also in a package that the row does not require, and where no order is stated."""
+    call = "AfterImport('up.mod', call='g', sets=('up.mod:f', 'other.mod:f'))"
+    world.pack(
+        row("p", "patch_a", call), row("q", "patch_b", WRAP), patch_a=BODY, patch_b=BODY
+    )
+    report = checked([subject("1.0", mod="def f(a, b=1): ...")])
+    assert only_finding(report, "PK401").target == "up.mod:f"
+    assert "other" in only_finding(report, "PK306").message
+    report = checked([subject("1.0", mod="x = 1")])
+    missing = [each for each in report.findings if each.code.code == "PK101"]
+    assert {(each.patch, each.target) for each in missing} == {
+        ("p", "up.mod:f"),
+        ("q", "up.mod:f"),
+    }

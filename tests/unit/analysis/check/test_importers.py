@@ -16,9 +16,12 @@ WRAP = "Wrap('up.mod:f', by='w')"
 BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
 
-def test_importers_by_name_are_listed(world: World) -> None:
+@pytest.mark.parametrize(
+    "change", [WRAP, "AfterImport('up.mod', call='g', sets=('up.mod:f',))"]
+)
+def test_importers_by_name_are_listed(world: World, change: str) -> None:
     """Modules that import a target by name at import are listed, not those that do in functions."""
-    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    world.pack(row("p", "patch_a", change), patch_a=BODY)
     release = subject(
         "1.0",
         mod="def f(a): ...",

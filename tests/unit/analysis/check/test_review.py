@@ -71,3 +71,12 @@ def test_every_way_in_which_a_source_was_written_is_kept(world: World) -> None:
     lock, _ = accept(lock, rows, [second, third])
     (span,) = lock.spans("p", "up.mod:f")
     assert (str(span)[18:], len(span.wordings)) == ("up 1.0 - 3.0", 3)
+
+
+def test_targets_that_a_call_sets_are_reviewed(world: World) -> None:
+    """Their sources are in the lock, not that of the module."""
+    call = "AfterImport('up.mod', call='w', sets=('up.mod:f',))"
+    world.pack(row("p", "patch_a", call), patch_a="")
+    lock, _ = accept(Lock(), read_pack("pack"), releases(1, 2, 3))
+    assert spans(lock) == ["up 1.0 - 2.0", "up 3.0"]
+    assert list(lock.entries["p"]) == ["up.mod:f"]

@@ -218,6 +218,22 @@ def test_code_that_is_kept_of_a_patch_for_another_role_is_a_finding() -> None:
     assert kinds(draw([look(applied)])) == []
 
 
+def test_what_a_call_has_set_unlike_its_row_is_a_finding() -> None:
+    """What it left and what nobody named are a finding each, until a later call is right."""
+    applied = patch("one", "applied", module="m", layers={"m:f": ["one"]})
+    entry = {"name": "one", "call": "register"}
+    wrong = line("sets", left=["m:f"], unnamed=["m:g"], **entry)
+    right = line("sets", left=[], unnamed=[], **entry)
+    told = draw([look(journal(7, role("main"), wrong, applied))])
+    assert [(each.kind, each.message) for each in told.findings] == [
+        ("sets", "one: register() has left m:f as it was, and sets names it"),
+        ("sets", "one: register() has changed m:g, and sets does not name it"),
+    ]
+    for later in (right, patch("one", "armed"), patch("one", "failed", "no")):
+        told = draw([look(journal(7, role("main"), wrong, applied, later))])
+        assert "sets" not in dict(kinds(told))
+
+
 def test_an_overwritten_copy_is_a_finding() -> None:
     """An overwritten copy is one finding, or one failure if the patch failed; a wrapper is none."""
     entries = [

@@ -100,3 +100,23 @@ def test_the_vocabulary_is_sorted_and_there() -> None:
     """Everything that `patchkit.__all__` promises exists, and the list is easy to read."""
     assert sorted(patchkit.__all__) == list(patchkit.__all__)
     assert all(hasattr(patchkit, name) for name in patchkit.__all__)
+
+
+def test_an_after_import_has_a_part_for_each_target_that_it_sets() -> None:
+    """The parts have the conditions of the call, and are reviewed as other changes are."""
+    call = AfterImport(
+        "m", call="g", sets=("m:f", "n:C.f"), requires=("up>=1",), when="asks"
+    )
+    itself, *parts = call.parts
+    assert itself is call
+    assert not call.is_reviewed
+    assert [part.place for part in parts] == [Target("m", "f"), Target("n", "C.f")]
+    for part in parts:
+        assert (part.kind, part.body_name, part.is_reviewed) == (
+            "AfterImport",
+            "g",
+            True,
+        )
+        assert (part.requires, part.when, part.rebind) == (("up>=1",), "asks", True)
+    wrap = Wrap("m:f", by="g")
+    assert wrap.parts == (wrap,)

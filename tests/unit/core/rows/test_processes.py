@@ -11,8 +11,12 @@ from support.samples import row
 
 from patchkit import Replace, Role
 from patchkit.core.rows.declaration import Row
-from patchkit.core.rows.processes import ProcessRow, ProcessTable, target_of
-from patchkit.core.rows.rules import check_processes
+from patchkit.core.rows.processes import (
+    ProcessRow,
+    ProcessTable,
+    check_processes,
+    target_of,
+)
 from patchkit.errors import ProcessRowError
 from patchkit.platform.processes import PROCESSES as OWN
 

@@ -143,6 +143,36 @@ def test_a_malformed_field_is_named(
             "print",
             "an object in",
         ),  # type: ignore[arg-type]
+        (
+            AfterImport("m", call="g", sets="m:f"),
+            "changes[1] AfterImport sets",
+            "str 'm:f'",
+            "a tuple of strings",
+        ),
+        (
+            AfterImport("m", call="g", sets=("m:f", 1)),  # type: ignore[arg-type]
+            "changes[1] AfterImport sets",
+            "int 1",
+            "a string",
+        ),
+        (
+            AfterImport("m", call="g", sets=("m",)),
+            "changes[1] AfterImport sets",
+            "'m'",
+            "'module:qualname'",
+        ),
+        (
+            AfterImport("m", call="g", sets=("__main__:f",)),
+            "changes[1] AfterImport sets",
+            "'__main__:f'",
+            "python -m NAME",
+        ),
+        (
+            AfterImport("m", call="g", sets=("m:f", "m:C.f", "m:f")),
+            "changes[1] AfterImport sets",
+            "m:f twice",
+            "each target once",
+        ),
         (Edit("m:f", old="", new="b"), "changes[1] Edit old", "str ''", "a string"),
         (
             Edit("m:f", old="a", new="b", count=0),

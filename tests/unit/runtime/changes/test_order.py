@@ -10,7 +10,7 @@ from support.packages import World, row
 from support.undoing import undo
 
 from patchkit import Add, AfterImport, Provide, Replace, Role, Wrap
-from patchkit.runtime.process.making import in_waves
+from patchkit.runtime.changes.context import in_waves
 
 if TYPE_CHECKING:
     from patchkit.runtime.process.session import Session

@@ -99,6 +99,19 @@ def test_the_order_of_requires_and_rebind_does_not_count(world: World) -> None:
     assert fingerprint(first) == fingerprint(second)
 
 
+def test_the_order_in_sets_does_not_count_and_its_targets_do(world: World) -> None:
+    """A call that sets another target is another patch."""
+    change = "AfterImport('up.mod', call='function', sets={})"
+    fingerprints = []
+    for number, sets in enumerate(
+        ("{'up.mod:f', 'up.mod:g'}", "('up.mod:g', 'up.mod:f')", "('up.mod:f',)")
+    ):
+        name = f"pack{number}"
+        world.pack(row("p", "patch_a", change.format(sets)), name=name, patch_a=BODY)
+        fingerprints.append(fingerprint(world.session(name).states["p"].row))
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+
+
 def test_warn_lets_a_worker_that_disagrees_go_on(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

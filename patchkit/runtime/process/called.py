@@ -1,0 +1,96 @@
+"""What calls of AfterImports have made: it is recorded, and kept while a group is made again."""
+
+import sys
+from collections.abc import Iterable
+
+from patchkit.core.rows.declaration import AfterImport, Change
+from patchkit.runtime.changes.set_by_call import PreparedSets
+from patchkit.runtime.copies.scope import scope_of
+from patchkit.runtime.imports.half_imported import is_half_imported
+from patchkit.runtime.process.patch_state import ChangeGroup, Placed, Transaction
+
+
+def half_imported(changes: Iterable[Placed], module: str) -> str | None:
+    """Find a module that is being imported and holds a target that an AfterImport is to set.
+
+    Args:
+        changes: the changes.
+        module: the name of their own module, which does not count.
+
+    Returns:
+        The name of the module; None for none.
+    """
+    for _, change in changes:
+        for part in change.parts[1:]:
+            name = part.place.module
+            found = sys.modules.get(name)
+            if name != module and found is not None and is_half_imported(found):
+                return name
+    return None
+
+
+def record_sets(made: Transaction, change: Change, prepared: PreparedSets) -> None:
+    """Record what a call has set. The module is no target then: its import shows no effect.
+
+    Args:
+        made: where it is recorded.
+        change: the AfterImport.
+        prepared: the change, which was applied.
+    """
+    assert isinstance(change, AfterImport)
+    made.results.append(prepared.result)
+    for target, site in prepared.changed:
+        name = str(target)
+        made.targets.append(name)
+        made.of_calls[name] = prepared.package
+        site.rebind |= scope_of(target.module, change.rebind)
+        site.home = target.module
+        made.sites.append((name, site))
+
+
+def take_back_others(group: ChangeGroup) -> list[Exception]:
+    """Undo a group, except for what calls of AfterImports have made.
+
+    Args:
+        group: the group, which then has only what these calls have made.
+
+    Returns:
+        The errors of undos.
+    """
+    of_calls = _calls_only(group.made)
+    # `take_back` runs all undos and empties the lists. So those of AfterImports are left out.
+    undos = group.made.undos
+    group.made.undos = [undo for undo in undos if undo not in of_calls.calls]
+    errors = group.take_back()
+    group.made = of_calls
+    return errors
+
+
+def _calls_only(made: Transaction) -> Transaction:
+    """Copy the part of a transaction that calls of AfterImports have made, with its own lists."""
+    names = made.of_calls
+    return Transaction(
+        made.patch,
+        made.rank,
+        undos=made.calls[:],
+        calls=made.calls[:],
+        sites=[(target, site) for target, site in made.sites if target in names],
+        routes=[route for route in made.routes if route.target in names],
+        targets=[target for target in made.targets if target in names],
+        of_calls=names.copy(),
+    )
+
+
+def put_before(made: Transaction, earlier: Transaction) -> None:
+    """Add what another transaction has made to one, to be undone last.
+
+    Args:
+        made: the transaction to which it is added.
+        earlier: the other one.
+    """
+    made.undos[:0] = earlier.undos
+    made.calls[:0] = earlier.calls
+    made.sites[:0] = earlier.sites
+    made.routes[:0] = earlier.routes
+    made.targets[:0] = earlier.targets
+    made.of_calls |= earlier.of_calls
