@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.declarations import (
+    of_conflicts,
     of_ranges,
     of_row,
     order_of,
@@ -111,11 +112,13 @@ class Check:
         self._coverage = self._coverage.without(unread)
         moves = Moves(self._coverage.releases, self._expected)
         bodies: dict[str, PackBodies] = {}
+        names_of_patches = {row.name for row in (*rows, *self._coverage.beside)}
         for row in rows:
             pack = self._packs[row.pack]
             if row.pack not in bodies:
                 bodies[row.pack] = PackBodies(pack)
             findings += of_row(row, pack, bodies[row.pack])
+            findings += of_conflicts(row, names_of_patches, self._place(row))
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)

@@ -1,6 +1,14 @@
 """Finds faults in rows themselves: empty fields, disjoint ranges, two patches without order."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from difflib import get_close_matches
 from itertools import combinations
 
 from patchkit.analysis.check import codes
@@ -20,7 +28,7 @@ from patchkit.analysis.check.findings import (
 from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.requiring import unrequired
+from patchkit.analysis.check.requiring import slips, unrequired
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     AfterImport,
@@ -33,6 +41,8 @@ from patchkit.core.rows.declaration import (
 from patchkit.core.versions.requirements import allows_any, canonical
 
 _UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
+_SLIP = 0.85
+"""From here on, a name in `conflicts` is taken for a slip of another."""
 _CORRECT = "correct the range, or delete the row"
 _TEXTS = {
     "why": (codes.MISSING_WHY, "what goes wrong without it"),
@@ -79,6 +89,31 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
             message = f"found {name} ({facts.kind}), expected a function"
             place = pack.place(row, name)
             yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
+
+
+def of_conflicts(
+    row: Row, names: Collection[str], row_place: Place
+) -> Iterator[Finding]:
+    """Find names in `conflicts` that no patch has, but that are nearly one's.
+
+    A name that is like no other may be of a pack that is not installed here.
+
+    Args:
+        row: The row.
+        names: The names of all patches that are known here.
+        row_place: The place of the row.
+
+    Yields:
+        A finding for each.
+    """
+    for name in row.patch.conflicts:
+        matches = get_close_matches(name, names, n=1, cutoff=_SLIP)
+        if name in names or not matches:
+            continue
+        (match,) = matches
+        message = f"{row.name} conflicts with {name}, which is no patch here; did you mean {match}?"
+        fix = f"write {match}, or delete the name"
+        yield finding_of_row(codes.UNKNOWN_CONFLICT, message, fix, row, row_place)
 
 
 def _called_names(row: Row) -> set[str | None]:
@@ -162,6 +197,12 @@ def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Fi
 
     If a required name looks like a slip, as `vlm` for `vllm`, no process has that distribution.
     """
+    for slip in slips(row):
+        fix = f"write {slip.meant} in place of {slip.name}"
+        message = (
+            f"no distribution {slip.name} is installed here; did you mean {slip.meant}?"
+        )
+        yield finding_of_row(codes.NO_RELEASE, message, fix, row, row_place)
     for missing in unrequired(row, coverage):
         code = codes.NOT_REQUIRED
         fix = f"require it: requires=('{canonical(missing.package)}>=…,<…',)"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from patchkit.analysis.check.coverage import Coverage, package_of, projects_of
 from patchkit.core.rows.declaration import Provide, Row
 from patchkit.core.versions.distributions import ProviderSearch
+from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import canonical
 
 _ALIKE = 0.8
@@ -57,6 +58,58 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         if not _provided_by(package, required, coverage):
             reported.add(package)
             yield Unrequired(package, tuple(required), _slip(package, required))
+
+
+class Slip(NamedTuple):
+    """A required distribution that seems to be misspelled.
+
+    Args:
+        name: Its name.
+        meant: What it seems to be meant for.
+    """
+
+    name: str
+    meant: str
+
+
+def slips(row: Row) -> Iterator[Slip]:
+    """Find misspelled distributions among the requirements of a row and of its changes.
+
+    Only of names that are not installed here, and that differ by one letter, or by the order of the
+    letters, from another one of the row's or from a package that it changes: `vlm`, `vlml`.
+    What `unrequired` finds is left out.
+
+    Args:
+        row: The row.
+
+    Yields:
+        Each of them, with the name that was meant.
+    """
+    texts = [*row.patch.requires]
+    for change in row.patch.changes:
+        texts += change.requires
+    changed = [canonical(package_of(change)) for change in row.patch.parts]
+    names = projects_of(texts)
+    known = {missing.slip for missing in unrequired(row)}
+    for name in names:
+        if name in changed or name in known or Versions().find(name) is not None:
+            continue
+        for other in dict.fromkeys([*changed, *names]):
+            if other != name and _differ_by_a_letter(name, other):
+                yield Slip(name, other)
+                break
+
+
+def _differ_by_a_letter(one: str, other: str) -> bool:
+    """Whether names have the same letters in another order, or one letter more, less or changed."""
+    if sorted(one) == sorted(other):
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) == len(longer):
+        return sum(map(str.__ne__, shorter, longer)) == 1
+    return any(
+        longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
+    )
 
 
 def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:

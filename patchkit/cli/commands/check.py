@@ -13,16 +13,19 @@ from patchkit.analysis.check.codes import (
 )
 from patchkit.analysis.check.comparison import Difference, differences
 from patchkit.analysis.check.coverage import released
-from patchkit.analysis.check.findings import Report
+from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options, pages
-from patchkit.cli.output import progress_bar
+from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.release_spans import release_spans
+from patchkit.cli.used_packs import packs_line
+from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
 from patchkit.errors import SettingsError, UpstreamError
+from patchkit.registry import is_own_pack
 
 _EVERY_CODE = CodeSelection()
 
@@ -148,7 +151,7 @@ def check_patches(
     """
     project = Project.read()
     _check_codes(project)
-    rows, faults = inputs.rows_of(packs, names)
+    rows, faults = _rows_to_check(packs, names)
     commands = _suggested_commands(packs, lock, release_options)
     reviewed = options.locks_of(lock).of_all(rows)
     packages = released(rows)
@@ -176,6 +179,16 @@ def check_patches(
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
+
+
+def _rows_to_check(
+    packs: Collection[str], names: Collection[str]
+) -> tuple[Sequence[Row], Sequence[Finding]]:
+    """Read the rows to check, and say on stderr if none of them is of the user's own packs."""
+    rows, faults = inputs.rows_of(packs, names)
+    if not names and all(is_own_pack(row.pack) for row in rows):
+        say(packs_line([]))
+    return rows, faults
 
 
 def _is_unread(report: Report) -> bool:

@@ -23,6 +23,7 @@ from patchkit.cli.options import patches_option, selection_of, without_process
 from patchkit.cli.output import say
 from patchkit.cli.process_options import set_process_option
 from patchkit.cli.report.words import count, one_line
+from patchkit.cli.used_packs import packs_line
 from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
@@ -63,7 +64,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
     own_packs = [pack for pack in packs_for(settings, packs) if not is_own_pack(pack)]
     journal = settings.journal or str(new_run(argv))
     say(f"journal in {journal}")
-    say(_packs_line(own_packs))
+    say(packs_line(own_packs))
     started = time.time()
     code = run_and_wait(argv, environment_here((*settings.packs, *packs), journal))
     if code not in CANNOT_RUN:
@@ -72,7 +73,7 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
             status_command = f"'patchkit status {journal}'"
         _say_result(journal, started, status_command)
         if not own_packs:
-            say(_packs_line(own_packs))
+            say(packs_line(own_packs))
     elif settings.journal is None:  # the folder was made for this run, and is empty
         discard_run(Path(journal))
     return end_as(code)
@@ -103,21 +104,6 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
-
-
-def _packs_line(packs: Sequence[str]) -> str:
-    """Return the message that names the packs of the command's processes.
-
-    Args:
-        packs: The packs, without patchkit's own. If there are none, the message suggests one.
-    """
-    if packs:
-        return f"packs: {', '.join(packs)}"
-    text = "no packs but patchkit's own"
-    packs_here = Project.read().packs_here()
-    if packs_here:
-        return f"{text}; --patches {packs_here[0]} adds the one in this folder"
-    return f"{text}; --patches MODULE adds one"
 
 
 def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:

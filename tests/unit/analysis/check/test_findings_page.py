@@ -237,6 +237,14 @@ EXAMPLES = {
         released(SCHED, A_STEP),
         {"patch_a": "def step(self, now): return now\n"},
     ),
+    "PK404": Example(
+        (
+            complete_row(WRAP, name="core-fast"),
+            complete_row(WRAP, name="core-trace", conflicts="('core-fats',)"),
+        ),
+        released(SCHED, A_STEP),
+        {"patch_a": BODY},
+    ),
     "PK501": Example(
         (complete_row(WRAP),),
         released(SCHED, A_STEP),

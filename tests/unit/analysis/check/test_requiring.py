@@ -8,6 +8,9 @@ import pytest
 from support.packages import row
 
 from analysis.check.released import checked, codes, only_finding, subject
+from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.check.requiring import slips
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -58,3 +61,25 @@ def test_a_change_that_waits_for_an_import_requires_nothing(world: World) -> Non
     changes = [WRAP, "AfterImport('torch', call='call')"]
     world.pack(row("p", "patch_a", *changes, requires="('up<2',)"), patch_a=BODY)
     assert codes(checked([UP])) == []
+
+
+@pytest.mark.parametrize(
+    ("requires", "of_change", "meant"),
+    [
+        ("('up>=1', 'ppa')", "", ""),
+        ("('upstream>=1',)", "upstraem>=1", "upstream"),
+        ("('upstream>=1',)", "upstrem>=1", "upstream"),
+        ("('upstream>=1',)", "upstream-extra>=1", ""),
+        ("('upstream>=1', 'packaging')", "packagin>=1", "packaging"),
+    ],
+)
+def test_a_slip_of_another_requirement_is_told(
+    world: World, requires: str, of_change: str, meant: str
+) -> None:
+    """In a change as in a row; a name that is like no other may be of what is not here."""
+    narrowed = f", requires=({of_change!r},)" if of_change else ""
+    change = f"Wrap('upstream.mod:f', by='w'{narrowed})"
+    world.pack(row("p", "patch_a", change, requires=requires), patch_a=BODY)
+    rows, _ = read_packs(Settings(), ["pack"])
+    (patch,) = rows
+    assert [slip.meant for slip in slips(patch)] == ([meant] if meant else [])

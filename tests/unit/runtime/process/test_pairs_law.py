@@ -144,23 +144,41 @@ STEPS = st.lists(
 
 def expected(place: str, rows: list[Change], on: set[int]) -> list[str]:
     """What a place answers: the later row lies on the earlier one, on what it derives from."""
+    if place == "part":
+        return _expected_part(rows, on)
     origin = PLACES[place].origin
     below = [place] if not origin else expected(origin, rows, on)
     if place == "B":
         below = ["m"]
     wraps: list[str] = []
-    lowest = -1
-    if place == "part":
-        for number in sorted(on):
-            if rows[number].kind == "whole":
-                below = [f"p{number}"]
-                lowest = number
     for number in sorted(on):
         change = rows[number]
-        is_derived = place == "part" and change.kind == "derive"
-        if not is_derived and (change.place != place or number < lowest):
+        if change.place != place:
             continue
         if change.kind == "Replace":
+            below = [f"p{number}"]
+        else:
+            wraps.insert(0, f"p{number}")
+    return [*wraps, *below]
+
+
+def _expected_part(rows: list[Change], on: set[int]) -> list[str]:
+    """What the method of a class answers, in whose place rows put other classes.
+
+    Later rows change the method of the class that is there by then: that of a body, which has one
+    of its own, or one that derives from the former, whose method calls that of the former.
+    """
+    below = ["part"]
+    wraps: list[str] = []
+    for number in sorted(on):
+        kind = rows[number].kind
+        if kind == "whole":
+            below, wraps = [f"p{number}"], []
+        elif kind == "derive":
+            below, wraps = [f"p{number}", *wraps, *below], []
+        elif rows[number].place != "part":
+            continue
+        elif kind == "Replace":
             below = [f"p{number}"]
         else:
             wraps.insert(0, f"p{number}")
@@ -195,6 +213,12 @@ def is_told(place: str, rows: list[Change], on: set[int]) -> bool:
 @example(
     rows=[Change("held", kind) for kind in ("Wrap", "Decorate", "Wrap")],
     steps=[(True, {0}), (True, {2}), (True, {1}), (False, {0})],
+    late=False,
+    share=False,
+)
+@example(
+    rows=[Change("W", "derive"), Change("part", "Replace")],
+    steps=[(True, {0, 1})],
     late=False,
     share=False,
 )
