@@ -40,7 +40,8 @@ RAY_DEVICE_KEY = _DeviceKey()
 
 def is_stock_cpu() -> bool | str:
     """Answer the row's `when`: True, or the reason why this platform is to stay as it is."""
-    # A class without a key counts as one with ours, which it may have already. Another is a fork's.
+    # No key: the row is needed. Our key: the row was applied before. "CPU": a later vLLM has the
+    # same key itself. Any other key is that of a fork, and is left alone.
     known = vars(CpuPlatform).get("ray_device_key", RAY_DEVICE_KEY)
     if known not in (RAY_DEVICE_KEY, CPU):
         return f"vLLM's CPU platform has a Ray device key here: {known!r}"

@@ -88,7 +88,8 @@ def break_of(row: Row, releases: Sequence[CheckedRelease]) -> Break:
     ]
     if not in_range:  # no release is likelier to hold than the oldest
         return _bisected(row, releases, starts=[0])
-    # Of the range, the newest mostly holds, else the oldest; where both break, one between may.
+    # `_bisected` tries these in turn until the patch holds on one, and skips repeated ones. It
+    # mostly holds on the newest of its range, or at least on the oldest.
     starts = [in_range[-1], in_range[0], *reversed(in_range)]
     return _bisected(row, releases, starts)
 

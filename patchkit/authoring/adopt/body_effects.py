@@ -1,4 +1,8 @@
-"""Finds what a body does as it is imported, beside binding names."""
+"""Finds what a body does as it is imported, beside binding names.
+
+`patchkit export` makes a diff of upstream from a body's definitions, and refuses a body that does
+more than the diff can say.
+"""
 
 import ast
 import builtins

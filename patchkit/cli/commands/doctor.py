@@ -102,6 +102,7 @@ def _health_lines(
     origins = {name: _origin(name, selection.settings) for name in read}
     of_project = [name for name in read if origins[name] == _FROM_PROJECT]
     of_option = [name for name in read if origins[name] == _FROM_OPTION]
+    # Only this command reads pyproject.toml and `--patches`: other processes get no such pack.
     not_carried = NotCarried((*of_project, *unread), tuple(of_option))
     yield from ways_in(environ, not_carried=not_carried)
 

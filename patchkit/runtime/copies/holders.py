@@ -238,7 +238,8 @@ def _sequence_named(value: Any) -> _NamedParts:
 
 def _proxy_named(value: Any) -> _NamedParts:
     """Yield the keys and values of the dict behind a mapping proxy; nothing for another mapping."""
-    # The proxy's own methods would call those of the mapping.
+    # The proxy's own methods would call those of the mapping. Keys are named, too, as nobody can
+    # replace a key through a proxy.
     for mapping in gc.get_referents(value):
         if issubclass(type(mapping), dict):
             for key in keys_of(mapping):

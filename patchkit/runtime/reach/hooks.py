@@ -101,7 +101,11 @@ def _reporting(session: Session, row: ProcessRow) -> Any:
 
 
 def _entering_main(session: Session) -> Any:
-    """Return a wrapper of what makes the engine's configuration: it enters the role of main."""
+    """Return a wrapper of what makes the engine's configuration.
+
+    It enters the role of main, and puts the digest of this process's patches into the
+    configuration, which `_entering` compares in the processes that get it.
+    """
 
     def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         session.enter(Role.MAIN)

@@ -279,7 +279,9 @@ class Kernels:
         """Whether the kernel of a key was from Python before the first override."""
 
     def at(self, key: str) -> Location:
-        """Return the location of a kernel.
+        """Return where the kernel of a key lies, which `Sites.at` takes to change it.
+
+        An operator has its kernels itself, and inherits none.
 
         Args:
             key: The kernel's dispatch key.
