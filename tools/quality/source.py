@@ -63,13 +63,8 @@ class Module:
 
     @cached_property
     def node_count(self) -> int:
-        """How many syntax nodes its code has, without expression contexts and operators.
-
-        A docstring is no code, as it is no line of code: it is a statement and a string.
-        """
-        count = sum(not isinstance(node, _NOT_COUNTED) for node in self.nodes)
-        docstrings = sum(is_docstring(node) for node in self.nodes)
-        return count - 2 * docstrings
+        """How many syntax nodes it has, without expression contexts and operators."""
+        return sum(not isinstance(node, _NOT_COUNTED) for node in self.nodes)
 
     @cached_property
     def code_lines(self) -> list[int]:

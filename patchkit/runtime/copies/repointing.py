@@ -151,10 +151,14 @@ class _Pass:
         for owner, step, value in leader.followers():
             if step is KEY:
                 continue  # the code does not show where a key is from
-            if value is site.current:
-                continue
             named_owner, name = _named(owner, step)
-            if self.stale.is_bound_from(named_owner, name, site):
+            if not self.stale.is_bound_from(named_owner, name, site):
+                continue
+            if (
+                value is site.current
+            ):  # two patches have put the same object at both sites
+                self._keepers.sites.follow(site, owner, step)
+            else:
                 self._write(Holder(words(named_owner, name), site, owner, step))
 
     def update_patched_copies(self) -> list[Site]:
