@@ -126,8 +126,9 @@ def is_selector(text: str) -> bool:
     Args:
         text: The text.
     """
-    is_long_enough = len(text) >= _SHORTEST
-    return is_long_enough and any(name.startswith(text) for name in CODES)
+    if len(text) < _SHORTEST:
+        return False
+    return any(name.startswith(text) for name in CODES)
 
 
 def near_selectors(text: str) -> str:
@@ -166,5 +167,6 @@ def explanations() -> dict[str, str]:
     sections = {}
     for section in _SECTION.finditer(page):
         code, text = section.groups()
-        sections[code] = _LINK.sub(r"\1", text.strip())
+        explanation = text.strip()
+        sections[code] = _LINK.sub(r"\1", explanation)
     return sections

@@ -86,7 +86,8 @@ class Coverage:
         if key not in self._due:
             due: list[Change] = []
             if self.allows(row.patch.requires, release):
-                due = self._allowed(self._changes_in(row, release), release)
+                changes = self._changes_in(row, release)
+                due = self._allowed(changes, release)
             self._due[key] = due
         return self._due[key]
 
@@ -190,7 +191,8 @@ def _looked_up(change: Change) -> list[Target]:
     """List the target of a change, and what else decides whether it can be made."""
     target = change.place
     if isinstance(change, AddField):
-        field = Target(target.module, f"{target.qualname}.{change.name}")
+        qualname = f"{target.qualname}.{change.name}"
+        field = Target(target.module, qualname)
         return [target, field]
     if isinstance(change, Add):
         return [target, target.holder]
@@ -257,7 +259,8 @@ def projects_of(requirements: Iterable[str]) -> list[str]:
     Args:
         requirements: the requirements.
     """
-    return list(dict.fromkeys(map(_project, requirements)))
+    projects = map(_project, requirements)
+    return list(dict.fromkeys(projects))
 
 
 def open_requirements(row: Row) -> Sequence[str]:
@@ -298,7 +301,8 @@ def _is_met(text: str, project: str, version: str) -> bool:
     if _project(text) != project or not applies_here(requirement):
         return True
     # The "" is where the version was found, which only messages say.
-    return is_within(FoundVersion(project, version, ""), requirement.specifier)
+    found = FoundVersion(project, version, "")
+    return is_within(found, requirement.specifier)
 
 
 def _project(requirement: str) -> str:

@@ -103,7 +103,8 @@ class Exclusions:
         self._due: list[_DueChange] = []
         for row in coverage.rows:
             for change in coverage.due(row, release):
-                self._due.append(_DueChange(len(self._due), row, change))
+                position = len(self._due)
+                self._due.append(_DueChange(position, row, change))
 
     def find(self) -> Iterator[Exclusion]:
         """Yield each row that cannot be applied, once for each other row and target."""
@@ -132,7 +133,8 @@ class Exclusions:
             for name in row.patch.conflicts:
                 other = rows.get(name)
                 if other is not None and self._is_selected_beside(row, other):
-                    pairs.setdefault(frozenset((row.name, name)), (row, other))
+                    names = frozenset((row.name, name))  # equal in either order
+                    pairs.setdefault(names, (row, other))
         for row, other in pairs.values():
             message = f"{row.name} and {other.name} conflict and are both selected: neither applies"
             fix = "give one of them a condition (env), or a range that leaves this release out"
@@ -161,8 +163,11 @@ class Exclusions:
     def _are_together(self, due: _DueChange, other: _DueChange) -> bool:
         """Whether there are processes that are certain to make both changes."""
         for either in (due, other):
-            if either.row.patch.when is not None or either.change.when is not None:
-                return False  # `when` is a function of the body, which decides in each process
+            # `when` is a function of the body, which decides in each process.
+            when_of_row = either.row.patch.when
+            when_of_change = either.change.when
+            if when_of_row is not None or when_of_change is not None:
+                return False
         if due.row is other.row:
             return due.change is not other.change
         if not can_meet(due.row, other.row):
@@ -178,8 +183,9 @@ class Exclusions:
 
         It is if it has no further condition: no `env` or requirement that the row lacks.
         """
-        has_no_further_env = other.patch.env in (None, row.patch.env)
-        return has_no_further_env and self._foreign(other) <= self._foreign(row)
+        if other.patch.env not in (None, row.patch.env):
+            return False
+        return self._foreign(other) <= self._foreign(row)
 
     def _foreign(self, row: Row) -> set[str]:
         """Return the requirements of a row on other distributions than the release's."""
@@ -233,12 +239,14 @@ class Exclusions:
         whole = replacement.change.place
         part = due.change.place.qualname.removeprefix(whole.qualname)
         name = f"{replacement.change.body_name}{part}"
-        facts = self._packs[replacement.row.pack].facts(replacement.row, name)
+        replacing_row = replacement.row
+        pack = self._packs[replacing_row.pack]
+        facts = pack.facts(replacing_row, name)
         if facts.state == "absent":
             message = f"{due.description} finds no {name} in what {replacement.description} brings"
-            fix = f"define {name} in {replacement.row.body}"
+            fix = f"define {name} in {replacing_row.body}"
             target = str(due.change.place)
-            yield Exclusion(due.row, replacement.row, target, message, fix)
+            yield Exclusion(due.row, replacing_row, target, message, fix)
 
     def _discards(self, replacement: _DueChange, part: Target) -> bool:
         """Whether a Replace is certain to lose a part of its target, and what changed it.

@@ -147,7 +147,8 @@ class FactStore:
         self.cache.put(name, content)
 
     def _name(self, topic: str, key: str) -> str:
-        return f"{self._prefix}{topic} {_code_version()} {key}"
+        version = _code_version()
+        return f"{self._prefix}{topic} {version} {key}"
 
 
 def _conclusion_data(evidence: _Evidence, facts: Facts) -> tuple[object, object]:

@@ -71,7 +71,8 @@ def _read_loosely(
         raise error
     pack = PackSource(name)
     without_body = [patch for patch in patches if not pack.has_body(patch)]
-    findings = list(_without_row(pack, {patch.body for patch in patches}))
+    declared = {patch.body for patch in patches}
+    findings = list(_without_row(pack, declared))
     findings += _without_body(pack, without_body)
     if not findings:
         raise error
@@ -120,7 +121,8 @@ class PackSource:
         self.name = name
         module = sys.modules[name]
         # A namespace package has no file; messages then name one that does not exist.
-        self.path = Path(getattr(module, "__file__", None) or f"{name}.py")
+        file = getattr(module, "__file__", None)
+        self.path = Path(file or f"{name}.py")
         self._folders = [Path(folder) for folder in getattr(module, "__path__", ())]
         module_path = self.path
         if self._folders:
@@ -154,7 +156,8 @@ class PackSource:
             return True
         # The body may also be a folder, or a compiled module.
         folders = [str(folder) for folder in self._folders]
-        return PathFinder.find_spec(f"{self.name}.{patch.body}", folders) is not None
+        dotted_name = f"{self.name}.{patch.body}"
+        return PathFinder.find_spec(dotted_name, folders) is not None
 
     def facts(self, row: Row, name: str) -> Facts:
         """Return what the source says of an object of a row's body.
@@ -176,7 +179,8 @@ class PackSource:
             facts = self.facts(row, name)
             package = self.name.partition(".")[0]
             # If the body only imports the object from another package, the lines are in that one.
-            if facts.lines and facts.module.partition(".")[0] == package:
+            defining_package = facts.module.partition(".")[0]
+            if facts.lines and defining_package == package:
                 return shown(self.root / facts.path), facts.lines[0]
         return self.row_place(row.name)
 
@@ -198,6 +202,8 @@ class PackSource:
             Its place; the pack's file without a line if the name is not found there.
         """
         if name not in self._row_places:
-            row_place = place_of_row(self.name, name)
-            self._row_places[name] = row_place or (shown(self.path), None)
+            place = place_of_row(self.name, name)
+            if place is None:
+                place = (shown(self.path), None)
+            self._row_places[name] = place
         return self._row_places[name]

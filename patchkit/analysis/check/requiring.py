@@ -54,10 +54,12 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         is_changed = change.inside_module or isinstance(change, Provide)
         if not is_changed or package in reported:
             continue
-        required = projects_of([*row.patch.requires, *change.requires])
+        requirements = [*row.patch.requires, *change.requires]
+        required = projects_of(requirements)
         if not _provided_by(package, required, coverage):
             reported.add(package)
-            yield Unrequired(package, tuple(required), _slip(package, required))
+            slip = _slip(package, required)
+            yield Unrequired(package, tuple(required), slip)
 
 
 class Slip(NamedTuple):
@@ -92,8 +94,10 @@ def slips(row: Row) -> Iterator[Slip]:
     names = projects_of(texts)
     known = {missing.slip for missing in unrequired(row)}
     for name in names:
-        if name in changed or name in known or Versions().find(name) is not None:
+        if name in changed or name in known:
             continue
+        if Versions().find(name) is not None:
+            continue  # it is installed here
         for other in dict.fromkeys([*changed, *names]):
             if other != name and _differ_by_a_letter(name, other):
                 yield Slip(name, other)
@@ -106,7 +110,8 @@ def _differ_by_a_letter(one: str, other: str) -> bool:
         return True
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) == len(longer):
-        return sum(map(str.__ne__, shorter, longer)) == 1
+        differing = sum(map(str.__ne__, shorter, longer))
+        return differing == 1
     return any(
         longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
     )
@@ -140,12 +145,12 @@ def _slip(package: str, projects: list[str]) -> str:
 
     `vlm` and `vlml` are slips of `vllm`.
     """
+    wanted = canonical(package)
     likeness_by_name = {
-        name: SequenceMatcher(None, canonical(package), name).ratio()
-        for name in projects
+        name: SequenceMatcher(None, wanted, name).ratio() for name in projects
     }
     nearest = max(projects, key=lambda name: likeness_by_name[name])
-    has_same_letters = sorted(nearest) == sorted(canonical(package))
+    has_same_letters = sorted(nearest) == sorted(wanted)
     if likeness_by_name[nearest] < _ALIKE and not has_same_letters:
         return ""
     return nearest

@@ -19,7 +19,8 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
     """
     processes_by_main: dict[ProcessStatus | None, list[ProcessStatus]] = {}
     latest: ProcessStatus | None = None
-    for process in sorted(processes, key=lambda process: process.started):
+    oldest_first = sorted(processes, key=lambda process: process.started)
+    for process in oldest_first:
         root = process
         while root.parent is not None:
             root = root.parent

@@ -147,8 +147,10 @@ def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
-        if not patch.is_finding or patch.inherited or process.is_copy:
-            continue  # if a fork has it from its parent, it is a finding of the parent
+        # What a fork has from its parent is a finding of the parent.
+        is_of_parent = patch.inherited or process.is_copy
+        if is_of_parent or not patch.is_finding:
+            continue
         # Else it was skipped for another reason, or applied although the lock cannot be read.
         is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
         if is_left_out:
@@ -260,7 +262,8 @@ def _differences_by_patch(
     for name in _patch_names(peers):
         owners = [process for process in peers if name in process.patches]
         # Any owner will do: all journals name the same roles for a patch, those of its row.
-        if not owners[0].patches[name].is_for(role):
+        described = owners[0].patches[name]
+        if not described.is_for(role):
             continue
         applied_in: list[ProcessStatus] = []
         missing_in: list[ProcessStatus] = []
@@ -272,8 +275,9 @@ def _differences_by_patch(
             elif status in _NOT_APPLIED:  # an armed patch may be applied later
                 missing_in.append(process)
         if applied_in and missing_in:
-            message = f"{name} is applied in {_labels(applied_in)}, not in {_labels(missing_in)}"
-            yield message, None
+            having = _labels(applied_in)
+            lacking = _labels(missing_in)
+            yield f"{name} is applied in {having}, not in {lacking}", None
 
 
 def _differences_by_body(
@@ -287,9 +291,9 @@ def _differences_by_body(
         pairs = []
         for process in peers:
             patch = process.patches.get(name)
-            if patch is None or patch.status != "applied" or not patch.is_for(role):
+            if patch is None or patch.status != "applied":
                 continue
-            if patch.body is not None:
+            if patch.body is not None and patch.is_for(role):
                 pairs.append((patch.body.loaded, process))
         processes_by_value = grouped(pairs).values()
         if len(processes_by_value) > 1:
@@ -307,7 +311,8 @@ def _patch_names(processes: Iterable[ProcessStatus]) -> list[str]:
 
 def _labels(processes: Sequence[ProcessStatus]) -> str:
     """List the labels of processes; of more than a few, the first ones and the number of others."""
-    shown = ", ".join(map(label_of, processes[:_SHOWN_AT_MOST]))
+    first = processes[:_SHOWN_AT_MOST]
+    shown = ", ".join(map(label_of, first))
     surplus = len(processes) - _SHOWN_AT_MOST
     if surplus > 0:
         return f"{shown} and {surplus} more"

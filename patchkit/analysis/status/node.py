@@ -94,7 +94,8 @@ def contents(path: Path) -> bytes:
             too large.
     """
     # Without O_NONBLOCK, to open a FIFO would wait for somebody who writes to it.
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags)
     with os.fdopen(fd, "rb") as file:
         facts = os.fstat(fd)
         if not stat.S_ISREG(facts.st_mode):
@@ -141,8 +142,9 @@ def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
                 # The other item is the checksum that the body had when it was loaded.
                 file, _ = json.loads(match[1])
                 if file not in checksums:
-                    now = binascii.crc32(contents(Path(file)))
-                    checksums[file] = f"{now:08x}"
+                    text = contents(Path(file))
+                    checksum = binascii.crc32(text)
+                    checksums[file] = f"{checksum:08x}"
     return checksums
 
 
@@ -157,7 +159,8 @@ def _processes(
     family = _related(running, writers, directory)
     for pid in family:
         process = running[pid]
-        process.update(_details(pid, process, is_writer=pid in writers))
+        details = _details(pid, process, is_writer=pid in writers)
+        process.update(details)
     return {pid: running[pid] for pid in family}
 
 
@@ -165,7 +168,9 @@ def _running() -> _Processes:
     """Return name, parent and start of each running process, by pid."""
     running = {}
     for entry in _PROC.iterdir():
-        facts = _stat(entry) if entry.name.isdigit() else None
+        if not entry.name.isdigit():
+            continue  # it is not the folder of a process
+        facts = _stat(entry)
         if facts:
             running[int(entry.name)] = facts
     return running
@@ -188,7 +193,8 @@ def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
         vLLM loaded although it writes no journal; False for each writer. `environ`: if so,
         patchkit's variables in its environment, which may say why; else empty.
     """
-    command = _proc_file(pid, "cmdline").replace(b"\0", b" ")
+    arguments = _proc_file(pid, "cmdline")
+    command = arguments.replace(b"\0", b" ")
     title = command.decode(errors="replace").strip()
     lacks_journal = False
     # A process that was just forked has its parent's vLLM, and may have no journal yet.
@@ -269,7 +275,8 @@ def _age(process: _Process) -> float:
     """Return the seconds since a process was started."""
     ticks: int = process["began"]
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
-    return uptime - ticks / os.sysconf("SC_CLK_TCK")
+    began = ticks / os.sysconf("SC_CLK_TCK")  # in seconds since the boot, as the uptime
+    return uptime - began
 
 
 def _environ(pid: int) -> dict[str, str]:

@@ -69,5 +69,6 @@ def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
         for patch in process.patches.values():
             body = patch.body
             if body is not None and body.file in checksums:
-                is_edited = checksums[body.file] != body.loaded
+                present = checksums[body.file]
+                is_edited = present != body.loaded
                 patch.body = body._replace(edited=is_edited)

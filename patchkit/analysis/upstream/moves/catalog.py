@@ -77,8 +77,10 @@ def scan(text: bytes) -> list[Definition]:
         while scopes and scopes[-1].width >= width:
             scopes.pop()
         is_definition = keyword or assigned
-        if not is_definition or any(scope.kind == "def" for scope in scopes):
+        if not is_definition:
             continue
+        if any(scope.kind == "def" for scope in scopes):
+            continue  # it is local to a function
         kind = (keyword or b"name").decode()
         qualname = (name or assigned).decode(errors="replace")
         if scopes:
@@ -160,7 +162,8 @@ class Likeness:
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
         # A source of less than four tokens is one run of all its tokens.
-        starts = range(max(1, len(tokens) - _RUN + 1))
+        run_count = max(1, len(tokens) - _RUN + 1)
+        starts = range(run_count)
         self._runs = frozenset(
             hash(tuple(tokens[start : start + _RUN])) for start in starts
         )
@@ -175,7 +178,8 @@ class Likeness:
             Of all runs of tokens that either has, the share that both have, from 0 to 1.
         """
         shared = len(self._runs & other._runs)
-        return round(shared / (len(self._runs) + len(other._runs) - shared), 3)
+        either = len(self._runs) + len(other._runs) - shared
+        return round(shared / either, 3)
 
 
 def _tokens(node: ast.AST, **changes: object) -> list[str]:
@@ -353,7 +357,8 @@ def nearness(first: str, second: str) -> float:
     first_parts = first.split(".")
     second_parts = second.split(".")
     common = set(first_parts) & set(second_parts)
-    return len(common) / max(len(first_parts), len(second_parts))
+    longer = max(len(first_parts), len(second_parts))
+    return len(common) / longer
 
 
 def rarest(text: bytes, files: Sequence[SourceFile], count: int) -> list[bytes]:
@@ -367,8 +372,11 @@ def rarest(text: bytes, files: Sequence[SourceFile], count: int) -> list[bytes]:
         count: How many words to return at most.
     """
     # Long words are rare ones, as a rule; to search for all of them would take too long.
-    longest = sorted(set(_WORD.findall(text)), key=lambda word: (-len(word), word))[:40]
+    words = set(_WORD.findall(text))
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    longest = longest_first[:40]
     file_counts: Counter[bytes] = Counter()
     for file in files:
         file_counts.update(word for word in longest if word in file.text)
-    return sorted(file_counts, key=lambda word: (file_counts[word], word))[:count]
+    rarest_first = sorted(file_counts, key=lambda word: (file_counts[word], word))
+    return rarest_first[:count]

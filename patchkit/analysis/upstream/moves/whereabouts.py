@@ -110,7 +110,8 @@ class MoveSearch:
         result = self.find(defined)
         if result.place is None:
             return result
-        return result._replace(words=f"it was {defined}, {result.words}")
+        words = f"it was {defined}, {result.words}"
+        return result._replace(words=words)
 
     def _member(self, target: Target, old: Resolution) -> MoveResult:
         """Find a member of a class: in the same class, or in the one that its class became.
@@ -204,11 +205,13 @@ class MoveSearch:
             return GONE
         files: list[SourceFile] = []
         for files in self._evidence.stages(target.module, len(lost.text)):
-            best = self._evidence.best(self._evidence.same_name(files, lost), target)
+            namesakes = self._evidence.same_name(files, lost)
+            best = self._evidence.best(namesakes, target)
             if best is not None:
                 return _by_candidate(best, "moved to")
         # The last stage has the files of all stages.
-        best = self._evidence.best(self._evidence.renamed(files, lost), target)
+        renamed = self._evidence.renamed(files, lost)
+        best = self._evidence.best(renamed, target)
         if best is None:
             return GONE
         if best.target.module == target.module:
@@ -272,7 +275,9 @@ def _by_resolution(
     if not old.nodes or not new.nodes:
         return MoveResult(target, words=message)
     # The first node is the definition; later ones, which modify it, are not compared.
-    likeness = Likeness(old.nodes[:1]).to(Likeness(new.nodes[:1]))
+    old_likeness = Likeness(old.nodes[:1])
+    new_likeness = Likeness(new.nodes[:1])
+    likeness = old_likeness.to(new_likeness)
     return MoveResult(target, likeness, f"{message}, {likeness:.0%} alike")
 
 

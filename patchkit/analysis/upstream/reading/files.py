@@ -201,7 +201,8 @@ class ParsedFiles:
             self._size += len(parsed.text)
         while self._size > self._limit and len(self._files) > 1:
             oldest = next(iter(self._files))  # the first was not used for longest
-            self._size -= len(self._files.pop(oldest).text)
+            dropped = self._files.pop(oldest)
+            self._size -= len(dropped.text)
         return stored
 
     def __contains__(self, key: object) -> bool:
@@ -250,7 +251,9 @@ class Files:
         """Work out an answer: the mark of a file, "+" for anything else that exists, or ''."""
         kind, path = question
         if kind != "file":
-            return _PRESENT if path in self._listed[kind] else ""
+            if path in self._listed[kind]:
+                return _PRESENT
+            return ""
         if not self.source.has(path):
             return ""
         return str(self.source.mark(path) or _PRESENT)
@@ -298,7 +301,8 @@ class Files:
                 extensions.add(module)
         tops: set[str] = set()
         for path in (*paths, *extensions):
-            tops.add(path.partition("/")[0].removesuffix(".py"))
+            top = path.partition("/")[0]
+            tops.add(top.removesuffix(".py"))
         folders: set[str] = set()
         # Each folder above a file counts; those above one that is known were added with that.
         for path in (*self.python(), *extensions):

@@ -88,13 +88,15 @@ class Index:
         """
         links: dict[str, Link] = {}
         faults = []
-        indexes = [f"{index}/{canonical(project)}/" for index in self.settings.indexes]
+        wanted = canonical(project)
+        indexes = [f"{index}/{wanted}/" for index in self.settings.indexes]
         for location in (*self.settings.find_links, *indexes):
             try:
                 for link in self._links_at(location):
                     name, version = parse_filename(link.filename) or ("", "")
-                    if version and canonical(name) == canonical(project):
-                        links.setdefault(link.filename, link._replace(version=version))
+                    if version and canonical(name) == wanted:
+                        released = link._replace(version=version)
+                        links.setdefault(link.filename, released)
             except UpstreamError as error:
                 faults.append(f"{without_secrets(location)}: {error}")
         if not links:
@@ -134,7 +136,8 @@ class Index:
         except UnreachableError as error:
             if cached is None:
                 raise
-            day = time.strftime("%Y-%m-%d %H:%M", time.localtime(cached.fetched))
+            fetched = time.localtime(cached.fetched)
+            day = time.strftime("%Y-%m-%d %H:%M", fetched)
             self.notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
             return cached
         self.cache.keep_page(url, page)
@@ -148,7 +151,8 @@ class Index:
         reply = self.web.get(url, headers, MAX_PAGE)
         if reply.status == _NOT_MODIFIED and cached:
             return cached._replace(fetched=time.time())
-        kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+        content_type = reply.headers.get("content-type", "")
+        kind = content_type.partition(";")[0].strip().lower()
         if kind not in (_JSON, _HTML, "text/html"):
             raise UpstreamError(f"found a page of type {kind!r}, expected an index's")
         etag = reply.headers.get("etag", "")
@@ -157,7 +161,8 @@ class Index:
     def _not_found(self, project: str, faults: list[str]) -> str:
         """Say that no file was found, and why; without faults, where it was looked for."""
         if faults:
-            return f"no release of {project} was found: {'; '.join(faults)}"
+            reasons = "; ".join(faults)
+            return f"no release of {project} was found: {reasons}"
         locations = (*self.settings.find_links, *self.settings.indexes)
         shown = ", ".join(map(without_secrets, locations))
         if not shown:
@@ -217,7 +222,8 @@ def _links_of(page: IndexPage) -> Iterator[Link]:
 def _links_of_json(page: IndexPage) -> Iterable[Link]:
     """List what a page in JSON links to (PEP 691)."""
     try:
-        return [_link_of_json(page, file) for file in json.loads(page.body)["files"]]
+        files = json.loads(page.body)["files"]
+        return [_link_of_json(page, file) for file in files]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UpstreamError(f"not an index page ({error!r})") from error
 
@@ -228,7 +234,8 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
     For one that is malformed, it raises any of the errors that `_links_of_json` catches.
     """
     # `_HASH` is made for links in HTML, `#sha256=…`. Only 64 hexadecimal digits count as a hash.
-    match = _HASH.fullmatch(f"sha256={file.get('hashes', {}).get('sha256', '')}")
+    digest = file.get("hashes", {}).get("sha256", "")
+    match = _HASH.fullmatch(f"sha256={digest}")
     # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False
     url = joined(page.url, file["url"])
@@ -241,8 +248,10 @@ def _links_of_html(page: IndexPage) -> Iterator[Link]:
     parser = _AnchorParser()
     parser.feed(page.body.decode("utf-8", "replace"))
     for attributes in parser.anchors:
-        url, _, fragment = joined(page.url, attributes.get("href") or "").partition("#")
-        filename = unquote(urlsplit(url).path.rpartition("/")[2])
+        address = attributes.get("href") or ""
+        url, _, fragment = joined(page.url, address).partition("#")
+        path = urlsplit(url).path
+        filename = unquote(path.rpartition("/")[2])
         sha256 = _first_group(_HASH.search(fragment))
         is_yanked = "data-yanked" in attributes
         yield Link(url, filename, sha256=sha256, is_yanked=is_yanked)

@@ -55,7 +55,8 @@ def argument_values(call: ast.Call) -> list[ast.expr]:
     Returns:
         Positional arguments first, `*args` as a starred expression, then the values of keywords.
     """
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+    named = [keyword.value for keyword in call.keywords]
+    return [*call.args, *named]
 
 
 def truth_of(
@@ -161,10 +162,11 @@ class Signature(inspect.Signature):
 
     def as_data(self) -> list[tuple[str, int, bool]]:
         """Return of each parameter its name, its kind and whether it has a default, for JSON."""
-        return [
-            (argument.name, argument.kind, argument.default is not argument.empty)
-            for argument in self.parameters.values()
-        ]
+        data: list[tuple[str, int, bool]] = []
+        for argument in self.parameters.values():
+            has_default = argument.default is not argument.empty
+            data.append((argument.name, argument.kind, has_default))
+        return data
 
     @classmethod
     def of_data(cls, data: Iterable[Sequence[Any]]) -> "Signature":
@@ -197,7 +199,8 @@ class Signature(inspect.Signature):
         parameters: list[Parameter] = []
         for argument in self.parameters.values():
             if owner and is_private(argument.name):
-                parameters.append(argument.replace(name=f"_{owner}{argument.name}"))
+                mangled = f"_{owner}{argument.name}"
+                parameters.append(argument.replace(name=mangled))
             else:
                 parameters.append(argument)
         return Signature(parameters)
@@ -223,16 +226,16 @@ def signature_of(arguments: ast.arguments) -> Signature:
     Args:
         arguments: Its arguments, as the syntax tree has them.
     """
-    kinds = [
-        *(Parameter.POSITIONAL_ONLY for _ in arguments.posonlyargs),
-        *(Parameter.POSITIONAL_OR_KEYWORD for _ in arguments.args),
-    ]
     positional = [*arguments.posonlyargs, *arguments.args]
     # Defaults belong to the last of the positional parameters.
     required = len(positional) - len(arguments.defaults)
     parameters: list[Parameter] = []
-    for index, (argument, kind) in enumerate(zip(positional, kinds, strict=True)):
-        parameters.append(parameter(argument.arg, kind, index >= required))
+    for index, argument in enumerate(positional):
+        kind: int = Parameter.POSITIONAL_OR_KEYWORD
+        if index < len(arguments.posonlyargs):
+            kind = Parameter.POSITIONAL_ONLY
+        has_default = index >= required
+        parameters.append(parameter(argument.arg, kind, has_default))
     if arguments.vararg:
         parameters.append(parameter(arguments.vararg.arg, Parameter.VAR_POSITIONAL))
     for argument, default in zip(

@@ -140,9 +140,8 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
             continue  # only functions that are called by a plain name are read
         called = function_named(lookup, function.module_tree, name)
         if called is not None:
-            yield from bases_added_by(
-                lookup, replace(function, nodes=(called,)), depth + 1
-            )
+            inner = replace(function, nodes=(called,))
+            yield from bases_added_by(lookup, inner, depth + 1)
 
 
 def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
@@ -179,13 +178,15 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
         if called is None:
             # An unknown method of the argument may set anything on the argument; special methods
             # such as `__init_subclass__` are taken to set nothing.
-            is_unknown_method = owner in code.parameters and not name.startswith("__")
+            is_special = name.startswith("__")
+            is_unknown_method = owner in code.parameters and not is_special
             is_open = is_open or is_unknown_method
         # What a recursive call sets is known already.
         elif called is not function.nodes[0] and depth < DEPTH:
-            inner = touched_by(lookup, replace(function, nodes=(called,)), depth + 1)
-            names |= inner.names
-            is_open = is_open or inner.is_open
+            inner = replace(function, nodes=(called,))
+            touched = touched_by(lookup, inner, depth + 1)
+            names |= touched.names
+            is_open = is_open or touched.is_open
     return TouchedAttributes(frozenset(names), is_open)
 
 
@@ -198,7 +199,8 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     argument = call.args[1]
     if is_method:
         argument = call.args[-2]
-    return literal_text(lookup.evaluate(argument, Scope(function.module_tree)))
+    value = lookup.evaluate(argument, Scope(function.module_tree))
+    return literal_text(value)
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
@@ -257,7 +259,8 @@ def _changes_below(owner: Value) -> LaterChanges:
     open_reason = ""
     tree = owner.module_tree
     # A name that occurs only where it is defined is not changed: this spares most classes the walk.
-    if tree.source.count(owner.class_statement.name.encode()) < 2:
+    name = owner.class_statement.name.encode()
+    if tree.source.count(name) < 2:
         return LaterChanges(names, open_reason)
     end = owner.classes[0].end_lineno or 0  # of the outermost class around it
     for statement in statements(tree.tree.body):
@@ -291,4 +294,5 @@ def _passes_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
             dotted(argument) == owner for argument in argument_values(node)
         )
         return is_argument and function not in _HARMLESS
-    return isinstance(statement, (ast.For, ast.AsyncFor)) and dotted(node) == owner
+    is_loop = isinstance(statement, (ast.For, ast.AsyncFor))
+    return is_loop and dotted(node) == owner
