@@ -11,6 +11,6 @@ def set_process_option(option: int, value: int) -> None:
         option: The number of the option, as `sys/prctl.h` defines it.
         value: Its new value.
     """
-    # None: the C library, which Python itself has loaded.
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(option, value)
+        c_library = ctypes.CDLL(None)  # None: the one that Python itself has loaded
+        c_library.prctl(option, value)

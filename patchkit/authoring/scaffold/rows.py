@@ -140,7 +140,8 @@ def change_text(change: Change, depth: int, room: int = 1) -> str:
     joined = ", ".join(arguments)
     one_line = f"{change.kind}({joined})"
     margin = INDENT * depth
-    if len(margin) + len(one_line) + room <= WIDTH:
+    width = len(margin) + len(one_line) + room
+    if width <= WIDTH:
         return one_line
     return exploded(change.kind, arguments, depth)
 
@@ -165,7 +166,9 @@ def literal(value: object) -> str:
         value: The value; the elements of a tuple are written in turn.
     """
     if isinstance(value, str):
-        if value.count('"') > value.count("'"):
+        double_quotes = value.count('"')
+        single_quotes = value.count("'")
+        if double_quotes > single_quotes:
             return repr(value)  # with fewer backslashes than between double quotes
         return json.dumps(value, ensure_ascii=False)  # in double quotes
     if isinstance(value, tuple):
@@ -188,8 +191,10 @@ def exploded(head: str, arguments: Iterable[str], depth: int = 0) -> str:
     """
     outer = INDENT * depth
     inner = outer + INDENT
+    first_line = f"{head}("
     inner_lines = [f"{inner}{argument}," for argument in arguments]
-    return "\n".join([f"{head}(", *inner_lines, f"{outer})"])
+    last_line = f"{outer})"
+    return "\n".join([first_line, *inner_lines, last_line])
 
 
 def from_import(module: str, names: Iterable[str]) -> str:
@@ -219,6 +224,7 @@ def name_key(name: str) -> tuple[int, str]:
     is_constant = len(imported) > 1 and imported.isupper()
     if is_constant:
         return 0, name
-    if imported[:1].isupper():
+    is_class = imported[:1].isupper()
+    if is_class:
         return 1, name
     return 2, name

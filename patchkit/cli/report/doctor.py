@@ -37,13 +37,15 @@ def print_doctor(lines: Iterable[HealthLine]) -> None:
     """
     page: list[Line] = []
     for topic, group in groupby(lines, lambda line: line.topic):
-        page.append(([Text(topic, "heading")], ""))
+        heading = Text(topic, "heading")
+        page.append(([heading], ""))
         for line in group:
             label = line.mark
             if line.mark == "note":
                 label = ""
-            cells = [Text(f"  {label:4}", style=line.mark), Text(line.subject)]
-            page.append((cells, line.message))
+            label_cell = Text(f"  {label:4}", style=line.mark)
+            subject_cell = Text(line.subject)
+            page.append(([label_cell, subject_cell], line.message))
     print_lines(console(), page)
 
 
@@ -58,16 +60,17 @@ def print_bootstrap(
         switch: The value of PATCHKIT; None where it is not set.
         location: The folder in which the bootstrap finds patchkit; None where it does not.
     """
-    lines: list[Line] = [
-        ([Text("bootstrap", "heading"), _state(bootstrap.state)], str(folder)),
-    ]
+    heading = Text("bootstrap", "heading")
+    installed = _state(bootstrap.state)
+    lines: list[Line] = [([heading, installed], str(folder))]
     if bootstrap.state in _FIXES:
         # With empty cells, so that it stands below the folder.
         lines.append(([Text(), Text()], _FIXES[bootstrap.state]))
     effect = ""
     if bootstrap.state != "absent":
         effect = _effect(switch)
-    lines.append(([Text("PATCHKIT"), Text(switch or "not set")], effect))
+    setting = Text(switch or "not set")
+    lines.append(([Text("PATCHKIT"), setting], effect))
     importable = Text("not found", "bad")
     if location:
         importable = Text("found", "ok")
@@ -79,13 +82,15 @@ def print_bootstrap(
 
 def _effect(switch: str | None) -> str:
     """Return what an installed bootstrap does with a value of PATCHKIT, in words."""
-    if (switch or "").strip() == "1":
+    is_on = switch is not None and switch.strip() == "1"
+    if is_on:
         return "processes of this environment are armed"
     return "it waits for PATCHKIT=1"
 
 
 def _state(state: str) -> Text:
-    return Text(state, style=_STATE_STYLES.get(state, "warn"))
+    style = _STATE_STYLES.get(state, "warn")
+    return Text(state, style=style)
 
 
 def print_codes(codes: Iterable[Code]) -> None:
@@ -96,7 +101,8 @@ def print_codes(codes: Iterable[Code]) -> None:
     """
     table = columns()
     for code in codes:
-        severity = Text(severity_label(code.severity), SEVERITY_STYLES[code.severity])
+        label = severity_label(code.severity)
+        severity = Text(label, SEVERITY_STYLES[code.severity])
         table.add_row(Text(code.code, "name"), severity, Text(code.title))
     console().print(table)
 
@@ -109,10 +115,13 @@ def print_explain(code: Code, text: str) -> None:
         text: Its explanation, as Markdown.
     """
     out = console()
-    out.print(Text(f"{code.code} {code.title}\n", style="heading"))
+    heading = Text(f"{code.code} {code.title}\n", style="heading")
+    out.print(heading)
     from rich.markdown import Markdown  # noqa: PLC0415 - it costs more than all else here
 
-    out.print(Markdown(text, code_theme="ansi_dark"), width=min(out.width, _WIDEST))
+    explanation = Markdown(text, code_theme="ansi_dark")
+    width = min(out.width, _WIDEST)
+    out.print(explanation, width=width)
 
 
 def print_bisection(
@@ -145,7 +154,8 @@ def print_bisection(
         line = Text("\nculprits, together: ")
     line.append(", ".join(culprits), "bad")
     if companions:
-        line.append(f"; tried with {', '.join(companions)}, which come before", "note")
+        names = ", ".join(companions)
+        line.append(f"; tried with {names}, which come before", "note")
     out = console()
     out.print(table)
     out.print(line, soft_wrap=True)

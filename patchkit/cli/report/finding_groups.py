@@ -40,7 +40,8 @@ def groups(report: Report) -> list[FindingGroup]:
     Args:
         report: The report.
     """
-    alike = grouped(_keyed(report.in_order))
+    keyed = _keyed(report.in_order)
+    alike = grouped(keyed)
     return [_group(findings) for findings in alike.values()]
 
 
@@ -56,7 +57,8 @@ def sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
     Returns:
         The patch and the groups of each section; the patch is '' for packs and releases.
     """
-    by_patch = groupby(groups(report), lambda group: group.finding.patch)
+    in_order = groups(report)
+    by_patch = groupby(in_order, lambda group: group.finding.patch)
     return [(patch, list(section)) for patch, section in by_patch]
 
 
@@ -83,7 +85,8 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
         message = gist(finding.message)
         fix = gist(finding.fix)
         content = (finding.patch, finding.code, finding.target, message, fix)
-        messages_of_release = messages.setdefault((content, finding.release), [])
+        content_in_release = (content, finding.release)
+        messages_of_release = messages.setdefault(content_in_release, [])
         if finding.message not in messages_of_release:
             messages_of_release.append(finding.message)
         # 0 for the first message of a release, 1 for another one with the same gist.
@@ -99,7 +102,8 @@ def _group(alike: Sequence[Finding]) -> FindingGroup:
             releases[finding.release] = None
     messages = {finding.message for finding in alike}
     newest = alike[-1]
-    return FindingGroup(newest, tuple(releases), varies=len(messages) > 1)
+    varies = len(messages) > 1
+    return FindingGroup(newest, tuple(releases), varies=varies)
 
 
 def releases_of(group: FindingGroup, report: Report) -> str:

@@ -21,9 +21,12 @@ def html_page(template: str, styles: str, script: str, **parts: str) -> str:
     style = "".join(style_sheets)
     code = _file(script)
     # A content security policy: no script or style that a text of the report may bring along.
-    allowed = f"style-src '{_hash(style)}'; script-src '{_hash(code)}'; img-src data:"
+    style_hash = _hash(style)
+    code_hash = _hash(code)
+    allowed = f"style-src '{style_hash}'; script-src '{code_hash}'; img-src data:"
     policy = f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}"
-    return _file(template).format(policy=policy, style=style, script=code, **parts)
+    page = _file(template)
+    return page.format(policy=policy, style=style, script=code, **parts)
 
 
 def escaped(text: str) -> str:
@@ -38,10 +41,12 @@ def escaped(text: str) -> str:
 
 def _file(name: str) -> str:
     folder = resources.files("patchkit.cli.report")
-    return folder.joinpath(name).read_text(encoding="utf-8")
+    file = folder.joinpath(name)
+    return file.read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     """Return the hash of a script or a style sheet, as a content security policy names it."""
     digest = hashlib.sha256(text.encode()).digest()
-    return "sha256-" + base64.b64encode(digest).decode()
+    encoded = base64.b64encode(digest).decode()
+    return f"sha256-{encoded}"

@@ -54,6 +54,7 @@ class ReportTable(Table):
         rows = self._rows()
         room = options.max_width - self.indent
         widths = self._widths([heads, *rows], room)
+        indentation = " " * self.indent
         if widths is not None and self.show_header:
             rows.insert(0, heads)
         for cells in rows:
@@ -64,14 +65,16 @@ class ReportTable(Table):
             else:
                 lines = _block(cells, room)
             for line in lines:
-                yield unbroken(Text.assemble(" " * self.indent, line))
+                indented = Text.assemble(indentation, line)
+                yield unbroken(indented)
 
     def _rows(self) -> list[list[Text]]:
         """Return the cells of each row, as texts in the style of their columns."""
-        by_column = [
-            [_text(cell, str(column.style)) for cell in column.cells]
-            for column in self.columns
-        ]
+        by_column = []
+        for column in self.columns:
+            style = str(column.style)
+            texts = [_text(cell, style) for cell in column.cells]
+            by_column.append(texts)
         return [list(cells) for cells in zip(*by_column, strict=True)]
 
     def _widths(self, rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
@@ -85,22 +88,24 @@ class ReportTable(Table):
         missing_by_column: list[int] = []
         columns = list(zip(*rows, strict=True))
         for column, cells in zip(self.columns, columns, strict=True):
-            widest = max(column.min_width or 0, *map(_width, cells))
+            cell_widths = map(_width, cells)
+            widest = max(column.min_width or 0, *cell_widths)
             least = widest
             if not column.no_wrap:
                 least = self._least_width(column, cells, room)
             widths.append(least)
             missing_by_column.append(widest - least)
-        spare = room - GAP * (len(widths) - 1) - sum(widths)
+        gaps = GAP * (len(widths) - 1)
+        spare = room - gaps - sum(widths)
         if spare < 0:
             return None
         # First the columns that may not be cut off get what they need, then the others.
         for is_cut in (False, True):
-            needs = {
-                index: missing_by_column[index]
-                for index, cells in enumerate(columns)
-                if any(cell.no_wrap for cell in cells) == is_cut
-            }
+            needs: dict[int, int] = {}
+            for index, cells in enumerate(columns):
+                may_be_cut = any(cell.no_wrap for cell in cells)
+                if may_be_cut == is_cut:
+                    needs[index] = missing_by_column[index]
             spare = _share(spare, needs, widths)
         return widths
 
@@ -149,9 +154,10 @@ def _labelled_block(
         room: The width of the lines.
     """
     yield cells[0]
-    label_width = max(map(_width, heads[1:]), default=0)
+    labels = heads[1:]
+    label_width = max(map(_width, labels), default=0)
     indent = MARGIN + label_width + GAP
-    for head, cell in zip(heads[1:], cells[1:], strict=True):
+    for head, cell in zip(labels, cells[1:], strict=True):
         if not cell.plain:
             continue
         label = Text.assemble(" " * MARGIN, head)
@@ -164,7 +170,9 @@ def _labelled_block(
 def _block(cells: Sequence[Text], room: int) -> Iterator[Text]:
     """Yield the lines of a row without heads as a block: the last cell is below the others."""
     *beside, below = cells
-    yield Text(" " * GAP).join([cell for cell in beside if cell.plain])
+    filled = [cell for cell in beside if cell.plain]
+    gap = Text(" " * GAP)
+    yield gap.join(filled)
     for part in _folded(below, room - MARGIN):
         yield Text.assemble(" " * MARGIN, part)
 
@@ -179,14 +187,16 @@ def _text(cell: object, style: str) -> Text:
 
 
 def _width(cell: Text) -> int:
-    return max(map(cell_len, cell.plain.split("\n")))
+    lines = cell.plain.split("\n")
+    return max(map(cell_len, lines))
 
 
 def _word_widths(cell: Text) -> list[int]:
     """Return the widths of the words in a cell; of a text that may be cut off, what must stay."""
     if cell.no_wrap:
         return [min(_CUT_AT, cell.cell_len)]
-    return list(map(cell_len, cell.plain.split()))
+    texts = cell.plain.split()
+    return list(map(cell_len, texts))
 
 
 def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
@@ -203,8 +213,10 @@ def _share(spare: int, needs: Mapping[int, int], widths: list[int]) -> int:
         The spare room that is left.
     """
     remaining = len(needs)
-    for index in sorted(needs, key=lambda index: needs[index]):
-        share = min(needs[index], spare // remaining)
+    smallest_first = sorted(needs, key=lambda index: needs[index])
+    for index in smallest_first:
+        equal_share = spare // remaining
+        share = min(needs[index], equal_share)
         widths[index] += share
         spare -= share
         remaining -= 1
@@ -217,7 +229,8 @@ def _folded(cell: Text, width: int) -> list[Text]:
         cut = cell.copy()
         cut.truncate(width, overflow=cell.overflow)
         return [cut]
-    return list(fold(cell, width).split("\n", allow_blank=True))
+    folded = fold(cell, width)
+    return list(folded.split("\n", allow_blank=True))
 
 
 def fold(text: Text, width: int) -> Text:
@@ -232,10 +245,12 @@ def fold(text: Text, width: int) -> Text:
     """
     lines: list[Text] = []
     for line in text.split("\n", allow_blank=True):
-        for part in line.divide(_breaks(line.plain, width)):
+        offsets = _breaks(line.plain, width)
+        for part in line.divide(offsets):
             part.rstrip()
             lines.append(part)
-    return unbroken(Text("\n", end=text.end).join(lines))
+    newline = Text("\n", end=text.end)
+    return unbroken(newline.join(lines))
 
 
 def _breaks(line: str, width: int) -> list[int]:
@@ -244,9 +259,11 @@ def _breaks(line: str, width: int) -> list[int]:
     used = 0
     for match in _WORD.finditer(line):
         word = match[0]
+        start = match.start()
+        width_with_word = used + cell_len(word.rstrip())
         # Never before the first word, which is at 0.
-        if match.start() and used + cell_len(word.rstrip()) > width:
-            offsets.append(match.start())
+        if start and width_with_word > width:
+            offsets.append(start)
             used = 0
         used += cell_len(word)
     return offsets

@@ -59,14 +59,15 @@ def process_tree(picture: Picture, idle: Collection[str] = ()) -> Table:
         idle: The names of patches not to count.
     """
     hosts = {process.host for process in picture.processes}
-    optional = OptionalColumns(
-        len(hosts) > 1, any(map(_is_verified, picture.processes))
-    )
+    with_node = len(hosts) > 1
+    with_verified = any(map(_is_verified, picture.processes))
+    optional = OptionalColumns(with_node, with_verified)
     table = _empty_table(optional)
     children = picture.children()
     for root in children.get(None, []):
         for line in _lines(root, children):
-            table.add_row(*_cells(line, root, picture.now, optional, idle))
+            cells = _cells(line, root, picture.now, optional, idle)
+            table.add_row(*cells)
     return table
 
 
@@ -112,7 +113,8 @@ def _cells(
     else:
         yield str(first.pid)
     if line.guide and first.started:  # not the root
-        yield Text(f"+{first.started - root.started:.1f} s", "note")
+        seconds = first.started - root.started
+        yield Text(f"+{seconds:.1f} s", "note")
     else:
         yield Text(_clock(first.started), "note")
     yield Text(*_STATES[first.alive])
@@ -129,13 +131,16 @@ def _lines(root: ProcessStatus, children: Children) -> Iterator[BundleLine]:
         yield line
         if len(line.processes) == 1:  # the processes of a bundle have no children
             # `pop` takes from the end: the first child comes next, and its children after it.
-            waiting += reversed(_lines_below(line, children))
+            lines_below = _lines_below(line, children)
+            waiting += reversed(lines_below)
 
 
 def _lines_below(parent: BundleLine, children: Children) -> list[BundleLine]:
     """Return the lines of the children of a process; the last one has a `└─`."""
     indent = parent.guide_below[-_DEEPEST:]
-    bundles = list(_bundles(children.get(parent.processes[0], []), children))
+    process = parent.processes[0]
+    siblings = children.get(process, [])
+    bundles = list(_bundles(siblings, children))
     lines = [
         BundleLine(indent + "├─ ", indent + "│  ", bundle) for bundle in bundles[:-1]
     ]
@@ -195,7 +200,8 @@ def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
     moments = [process.verified or 0 for process in processes if _is_verified(process)]
     if not moments:
         return Text("", style="note")
-    return Text(age(now - min(moments)), style="note")
+    longest = now - min(moments)
+    return Text(age(longest), style="note")
 
 
 def _label(processes: Sequence[ProcessStatus]) -> Text:
@@ -237,7 +243,8 @@ def _name(process: ProcessStatus) -> str:
     if process.name.startswith("VllmWorker") or process.is_copy:
         return ""
     name = process.name
-    if not name or name == " ".join(process.argv):
+    command_line = " ".join(process.argv)
+    if not name or name == command_line:
         name = _command(process.argv)
     text = one_line(name)
     if len(text) > _NAME_WIDTH:
@@ -248,14 +255,17 @@ def _name(process: ProcessStatus) -> str:
 def _command(argv: Sequence[str]) -> str:
     """Return the short form of a command line: `run.py MODEL` for `python /srv/run.py MODEL`."""
     words = list(argv)
-    program = PurePath(words[0]).name if words else ""
+    program = ""
+    if words:
+        program = PurePath(words[0]).name
     if program.startswith("python"):
         words = words[1:]
     if words[:1] == ["-m"]:
         words = words[1:]
     elif words[:1] == ["-c"]:
         words = ["python", *words]
-    return " ".join(word.rpartition("/")[2] for word in words[:3])
+    without_folders = [word.rpartition("/")[2] for word in words[:3]]
+    return " ".join(without_folders)
 
 
 def _clock(moment: float) -> str:
@@ -263,7 +273,8 @@ def _clock(moment: float) -> str:
     if not moment:
         return ""
     local = time.localtime(moment)
-    if local[:3] == time.localtime()[:3]:
+    today = time.localtime()
+    if local[:3] == today[:3]:
         return time.strftime("%H:%M:%S", local)
     return time.strftime("%Y-%m-%d %H:%M:%S", local)
 
@@ -279,6 +290,10 @@ def _summary(process: ProcessStatus, idle: Collection[str]) -> Text:
             statuses[status] += 1
     texts = []
     for status, style in STYLES.items():
-        if statuses[status]:
-            texts.append(Text(f"{statuses[status]} {status}", style=style))
-    return Text(", ").join(texts or [Text("none", style="note")])
+        number = statuses[status]
+        if number:
+            text = Text(f"{number} {status}", style=style)
+            texts.append(text)
+    if not texts:
+        texts = [Text("none", style="note")]
+    return Text(", ").join(texts)

@@ -70,7 +70,8 @@ def release_spans(releases: Collection[str], report: Report) -> str:
     Returns:
         A text such as `vllm 0.9.0 to 0.11.0, 0.13.0; ray 2.1.0`.
     """
-    return "; ".join(spans for spans, _ in _spans_by_project(releases, report))
+    by_project = _spans_by_project(releases, report)
+    return "; ".join(spans for spans, _ in by_project)
 
 
 def project_of(release: str) -> str:

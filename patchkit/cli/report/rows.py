@@ -65,7 +65,8 @@ def print_list(
     listed.sort(key=lambda item: is_own_pack(item[0].pack))  # the user's rows first
     if listed:
         with_why = out.width >= _ROOM_FOR_WHY
-        out.print("", _patches(listed, everything=everything, with_why=with_why))
+        table = _patches(listed, everything=everything, with_why=with_why)
+        out.print("", table)
 
 
 def _versions(versions: Mapping[str, FoundVersion | None]) -> Table:
@@ -99,7 +100,8 @@ def _patches(
     table = columns(*heads)
     rows_by_pack: dict[str, list[tuple[Row, str | None]]] = {}
     for row, reason in rows:
-        rows_by_pack.setdefault(row.pack, []).append((row, reason))
+        rows_of_pack = rows_by_pack.setdefault(row.pack, [])
+        rows_of_pack.append((row, reason))
     for pack, rows_of_pack in rows_by_pack.items():
         table.add_row(Text(pack, style="heading"))
         for row, reason in rows_of_pack:
@@ -122,7 +124,8 @@ def _list_cells(row: Row, reason: str | None, *, everything: bool) -> list[Text 
         roles = "all"
     if everything:
         return [name, roles, _selection(row, reason)]
-    return [name, roles, Text(", ".join(row.patch.requires))]
+    requirements = ", ".join(row.patch.requires)
+    return [name, roles, Text(requirements)]
 
 
 def _roles(row: Row) -> str:
@@ -220,7 +223,8 @@ def _change_fields(change_here: ChangeHere) -> Table:
     if change_here.reason:
         table.add_row("here", _selected(change_here.reason))
     if change.rebind is not True:  # False, or names of packages
-        table.add_row("rebind", ", ".join(change.rebind or ["no"]))
+        packages = ", ".join(change.rebind or ["no"])
+        table.add_row("rebind", packages)
     _add_target(table, change_here)
     for part in change_here.sets:
         table.add_row("sets", Text(str(part.change.place), style="name"))
@@ -240,7 +244,8 @@ def _add_target(table: Table, change_here: ChangeHere) -> None:
 
 def _field(value: object) -> Text:
     """Return the value of a field, such as the code of an Edit, without its indentation."""
-    lines = dedent(str(value)).strip("\n")
+    text = dedent(str(value))
+    lines = text.strip("\n")
     if not lines.strip():
         return Text("(nothing)", style="note")
     return Text(lines)
@@ -256,12 +261,17 @@ def _review(change_here: ChangeHere) -> Iterator[tuple[str, Text]]:
         return
     label = "reviewed"
     if review.spans:
-        style = "ok" if review.state == "reviewed" else "note"
-        yield label, Text("\n".join(_releases(review.spans)), style)
+        style = "note"
+        if review.state == "reviewed":
+            style = "ok"
+        releases = "\n".join(_releases(review.spans))
+        yield label, Text(releases, style)
         label = ""  # the second line belongs to the same label
     detail = review.detail.removeprefix(f"{change_here.change.place} ")
     if detail:
-        style = "note" if change_here.reason else "warn"
+        style = "warn"
+        if change_here.reason:
+            style = "note"
         yield label, Text(detail, style)
 
 
@@ -274,9 +284,12 @@ def _releases(spans: Iterable[Span]) -> Iterator[str]:
         texts = [_span(span) for span in group]
         # Of more, the first and the last ones are shown: `_MANY` parts with `middle`.
         if len(texts) > _MANY:
-            middle = f"… {len(texts) - _MANY + 1} more …"
-            texts = [texts[0], middle, *texts[len(texts) - _MANY + 2 :]]
-        yield f"{project} {', '.join(texts)}"
+            more = len(texts) - _MANY + 1
+            middle = f"… {more} more …"
+            last = texts[1 + more :]
+            texts = [texts[0], middle, *last]
+        joined = ", ".join(texts)
+        yield f"{project} {joined}"
 
 
 def _span(span: Span) -> str:

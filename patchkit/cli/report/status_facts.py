@@ -48,17 +48,20 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
     pids_by_fact: dict[PatchFact, list[str]] = {}
     for process, patch in applied:
         for fact in _facts(process, patch):
-            pids_by_fact.setdefault(fact, []).append(str(process.pid))
+            pids = pids_by_fact.setdefault(fact, [])
+            pids.append(str(process.pid))
     if not pids_by_fact:
         return []
     table = columns(whole(style="heading"), folded(), folded(style="note"))
     previous_topic = ""
-    for fact in sorted(pids_by_fact, key=lambda fact: (fact.order, fact.topic)):
+    sorted_facts = sorted(pids_by_fact, key=lambda fact: (fact.order, fact.topic))
+    for fact in sorted_facts:
         pids = pids_by_fact[fact]
         topic = fact.topic
         if topic == previous_topic:
             topic = ""
-        remark = f"in {', '.join(pids)}"
+        joined_pids = ", ".join(pids)
+        remark = f"in {joined_pids}"
         if len(pids) == len(applied):
             remark = ""
         table.add_row(topic, plain(fact.text, fact.style), remark)
@@ -69,11 +72,13 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
 def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
     """Yield the facts about a patch in a process where it is applied, or kept after an undo."""
     for target in patch.targets:
-        text = f"{target}  {patch.calls[target]}"
+        calls = patch.calls[target]
+        text = f"{target}  {calls}"
         layers = process.layers.get(target, [])
         # Patches of one target, from the innermost to the outermost.
         if len(layers) > 1:
-            text = f"{target}  {' < '.join(layers)}  {patch.calls[target]}"
+            joined_layers = " < ".join(layers)
+            text = f"{target}  {joined_layers}  {calls}"
         yield PatchFact(1, "target", text)
     for target, upper in patch.hidden.items():
         yield PatchFact(1, "target hidden", f"{target}: under patch {upper}", "warn")
@@ -115,7 +120,8 @@ def hidden_words(patch: PatchStatus) -> str:
     places = [
         f"under patch {upper} at {target}" for target, upper in patch.hidden.items()
     ]
-    return f"hidden {', '.join(places)}"
+    joined_places = ", ".join(places)
+    return f"hidden {joined_places}"
 
 
 def hiders(target: str, occurrences: Occurrences) -> str:

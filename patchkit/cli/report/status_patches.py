@@ -43,7 +43,8 @@ class ShownPatches(NamedTuple):
                 if process.is_due(patch):
                     status, _reason = process.stand(patch)
                     statuses.add(status)
-        described = " or ".join(sorted(statuses, reverse=True))  # `skipped or armed`
+        sorted_statuses = sorted(statuses, reverse=True)
+        described = " or ".join(sorted_statuses)  # `skipped or armed`
         return folded_patches(len(self.folded), described or "for other roles")
 
 
@@ -59,18 +60,21 @@ def shown_patches(picture: Picture, *, everything: bool = True) -> ShownPatches:
         if not has_own_journal(process):
             continue
         for name, patch in process.patches.items():
-            occurrences.setdefault(name, []).append((process, patch))
+            of_patch = occurrences.setdefault(name, [])
+            of_patch.append((process, patch))
     idle: set[str] = set()
     if not everything:
         idle = idle_patches(picture.processes)
-    listed: dict[str, Occurrences] = {}
     # False is sorted before True, so the user's patches come first.
-    for name in sorted(occurrences, key=lambda name: is_own(occurrences[name])):
-        if name not in idle:
+    sorted_names = sorted(occurrences, key=lambda name: is_own(occurrences[name]))
+    listed: dict[str, Occurrences] = {}
+    counted: dict[str, Occurrences] = {}
+    for name in sorted_names:
+        if name in idle:
+            counted[name] = occurrences[name]
+        else:
             listed[name] = occurrences[name]
-    return ShownPatches(
-        listed, {name: occurrences[name] for name in occurrences if name in idle}
-    )
+    return ShownPatches(listed, counted)
 
 
 def has_own_journal(process: ProcessStatus) -> bool:
@@ -190,15 +194,18 @@ def _remarks(occurrences: Occurrences) -> Text:
             reasons[reason] = None
     remarks = [plain(reason, "note") for reason in reasons]
     applied = [patch for _, patch in due if patch.status == "applied"]
-    if any(patch.body and patch.body.edited for patch in applied):
+    bodies = [patch.body for patch in applied if patch.body]
+    if any(body.edited for body in bodies):
         remark = Text("body edited on disk since it was loaded", style="warn")
         remarks.append(remark)
-    hidden = dict.fromkeys(hidden_words(patch) for patch in applied if patch.hidden)
-    remarks += [plain(words, "warn") for words in hidden]
+    hidden = [patch for patch in applied if patch.hidden]
+    hidden_remarks = dict.fromkeys(map(hidden_words, hidden))
+    remarks += [plain(remark, "warn") for remark in hidden_remarks]
     # Processes for which the patch is not due may have called it as well.
     effects = {patch.in_effect for _, patch in occurrences}
     is_without_effect = all(patch.is_unused for patch in applied)
-    if applied and is_without_effect and "yes" not in effects:
+    was_called = "yes" in effects
+    if applied and is_without_effect and not was_called:
         remark = Text("never called, see --unused", style="warn")
         remarks.append(remark)
     if any(patch.unreviewed for _, patch in due):

@@ -63,14 +63,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     without_tabs = text.replace("\t", "    ")
-    return "".join(map(_escaped, without_tabs))
+    escaped = map(_escaped, without_tabs)
+    return "".join(escaped)
 
 
 def _escaped(character: str) -> str:
     """Return a character, or its escape sequence if it is a control character."""
     if character.isprintable() or character == "\n":
         return character
-    return ascii(character)[1:-1]  # without its quotes
+    quoted = ascii(character)
+    return quoted[1:-1]
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -80,9 +82,11 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
         heads: The heads of the columns.
         rows: The cells of each row, which may contain Markdown.
     """
-    lines = [_table_line(heads), _table_line(["---"] * len(heads))]
+    rules = ["---"] * len(heads)
+    lines = [_table_line(heads), _table_line(rules)]
     for row in rows:
-        cells = [one_line(cell).replace("|", "\\|") for cell in row]
+        texts = map(one_line, row)
+        cells = [text.replace("|", "\\|") for text in texts]
         lines.append(_table_line(cells))
     return lines
 

