@@ -8,12 +8,7 @@ import pytest
 from support.packages import row
 
 from analysis.check.changes_of_f import BODY, REPLACE, WRAP
-from analysis.check.released import (
-    checked,
-    codes,
-    edit,
-    subject,
-)
+from analysis.check.released import checked, codes, edit, subject
 
 if TYPE_CHECKING:
     from support.packages import World
