@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from analysis.check.released import no_own_packs, write_wheels
+from analysis.check.released import find_only_in, no_own_packs, write_wheels
 from support.packages import world
 
 from patchkit.cli import main
@@ -86,13 +86,8 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases in a folder, and no index."""
     no_own_packs(monkeypatch)
     write_wheels(tmp_path / "wheels", RELEASES)
-    for name, value in (
-        ("PIP_CONFIG_FILE", "/dev/null"),
-        ("PIP_NO_INDEX", "1"),
-        ("PIP_FIND_LINKS", str(tmp_path / "wheels")),
-        ("PATCHKIT_PATCHES", "pack"),
-    ):
-        monkeypatch.setenv(name, value)
+    find_only_in(monkeypatch, tmp_path / "wheels")
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.chdir(tmp_path)
     (world.folder / "pack").mkdir()
 

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from analysis.check.released import no_own_packs, write_wheels
+from analysis.check.released import find_only_in, no_own_packs, write_wheels
 from support.packages import row
 
 from patchkit.cli import main
@@ -35,9 +35,7 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world.pack(name="empty", patch_a="")
     (tmp_path / "empty" / "patch_a.py").unlink()
     write_wheels(tmp_path / "wheels", RELEASES)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    find_only_in(monkeypatch, tmp_path / "wheels")
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.chdir(tmp_path)
 

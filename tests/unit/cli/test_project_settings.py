@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from analysis.check.released import write_wheels
+from analysis.check.released import find_only_in, write_wheels
 from support.packages import REPOSITORY, row, world
 from support.samples import pack_source, row_source
 
@@ -40,9 +40,7 @@ def project(
         )
         world.pack(text, name=name, patch_a=BODY)
     write_wheels(tmp_path / "wheels", RELEASES)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    find_only_in(monkeypatch, tmp_path / "wheels")
     monkeypatch.chdir(tmp_path)
 
     def write(**fields: object) -> None:

@@ -125,3 +125,10 @@ def only_finding(report: Report, code: str) -> Finding:
 def no_own_packs(patch: pytest.MonkeyPatch) -> None:
     """Leave patchkit's own rows out."""
     patch.setattr("patchkit.registry.OWN_PACKS", ())
+
+
+def find_only_in(patch: pytest.MonkeyPatch, folder: Path | str) -> None:
+    """Let pip's settings name a folder of wheels, and no index, to find releases in."""
+    patch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    patch.setenv("PIP_NO_INDEX", "1")
+    patch.setenv("PIP_FIND_LINKS", str(folder))

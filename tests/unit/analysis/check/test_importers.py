@@ -5,15 +5,12 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import row
 
+from analysis.check.changes_of_f import BODY, REPLACE, WRAP
 from analysis.check.released import Memory, checked, edit, only_finding, subject
 from patchkit.analysis.check.releases import CheckedRelease
 
 if TYPE_CHECKING:
     from support.packages import World
-
-REPLACE = "Replace('up.mod:f', by='g')"
-WRAP = "Wrap('up.mod:f', by='w')"
-BODY = "def g(a, b=1): return a\ndef w(wrapped, instance, args, kwargs): ...\nN = 3\n"
 
 
 @pytest.mark.parametrize(

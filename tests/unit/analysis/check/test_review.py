@@ -1,12 +1,17 @@
+"""Reviews: what is recorded in a lock, and what differs from it."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from support.packages import row
 
-from analysis.check.released import broken, subject
+from analysis.check.changes_of_f import BODY, WRAP
+from analysis.check.released import broken, checked, codes, only_finding, subject
 from patchkit.analysis.check.review import accept
 from patchkit.core.lock.format import Lock, Span
+from patchkit.core.rows.target import Target
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
@@ -80,3 +85,36 @@ def test_targets_that_a_call_sets_are_reviewed(world: World) -> None:
     lock, _ = accept(Lock(), read_pack("pack"), releases(1, 2, 3))
     assert spans(lock) == ["up 1.0 - 2.0", "up 3.0"]
     assert list(lock.entries["p"]) == ["up.mod:f"]
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "state"),
+    [
+        ("def f(a):\n    # said anew\n    return  1", None, "ok"),
+        ("def f(a): return 2", "PK201", "drift"),
+        ("def f(): return 1\ndef g(): return 1", "PK201", "drift"),
+    ],
+)
+def test_a_source_other_than_the_locked_one_is_drift(
+    world: World, source: str, code: str | None, state: str
+) -> None:
+    """A source that means another thing than the reviewed one is drift; layout is not."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    reviewed = subject("1.0", mod="def f(a): return 1")
+    fingerprint = reviewed.facts(Target("up.mod", "f")).fingerprint
+    assert fingerprint
+    lock = Lock({"p": {"up.mod:f": [Span(fingerprint, "up", "1.0", "1.0")]}})
+    report = checked([subject("2.0", mod=source)], lock)
+    expected = [code] if code else []
+    assert codes(report) == expected
+    assert report.grid["p"]["up 2.0"] == state
+
+
+def test_what_the_lock_lacks_is_unreviewed(world: World) -> None:
+    """A target that the lock lacks is unreviewed; without a lock no target is."""
+    world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
+    releases = [subject("1.0", mod="def f(a): return 1")]
+    report = checked(releases, Lock({"p": {}}))
+    assert only_finding(report, "PK202").target == "up.mod:f"
+    assert report.grid["p"]["up 1.0"] == "unreviewed"
+    assert checked(releases).grid["p"]["up 1.0"] == "ok"

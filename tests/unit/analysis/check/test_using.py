@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.packages import row
 
-from analysis.check.released import checked, codes, only_finding, subject, write_wheels
+from analysis.check.released import (
+    checked,
+    codes,
+    find_only_in,
+    only_finding,
+    subject,
+    write_wheels,
+)
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.packs import read_packs
@@ -201,13 +208,7 @@ def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> No
 def index(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four releases of `up`, and nothing else to find."""
     monkeypatch.chdir(world.folder)
-    settings = {
-        "PIP_CONFIG_FILE": "/dev/null",
-        "PIP_NO_INDEX": "1",
-        "PIP_FIND_LINKS": ".",
-    }
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
+    find_only_in(monkeypatch, ".")
     texts = {
         "1.0": "",
         "1.1": "def g(): ...",

@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from analysis.check.released import no_own_packs, write_wheels
+from analysis.check.released import write_wheels
 from support.packages import row
 from support.programs import program
 
+from authoring.adopt.index_of_up import serve
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.cli import main
 
@@ -66,20 +67,17 @@ def g():
 REPLACE_F = "Replace('up.lib:f', by='f')"
 
 
+class LeftOut(Protocol):
+    """What the fixture `left_out` returns."""
+
+    def __call__(self, body: str, *changes: str) -> str: ...
+
+
 @pytest.fixture
 def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A release of `up` on an index, and a folder with its files under git."""
-    no_own_packs(monkeypatch)
-    monkeypatch.chdir(world.folder)
-    for name, value in {
-        "CONFIG_FILE": "/dev/null",
-        "NO_INDEX": "1",
-        "FIND_LINKS": ".",
-    }.items():
-        monkeypatch.setenv(f"PIP_{name}", value)
-    write_wheels(
-        world.folder, {"1.0": {"lib": LIB, "other": "def deep(n):\n    return n"}}
-    )
+    modules = {"lib": LIB, "other": "def deep(n):\n    return n"}
+    serve(world, monkeypatch, {"1.0": modules})
     return world.folder
 
 
@@ -103,14 +101,20 @@ def applied(folder: Path, diff: str) -> Definitions:
     return Definitions.of("up/lib.py", (tree / "up/lib.py").read_bytes())
 
 
-def left_out(
-    world: World, capsys: pytest.CaptureFixture[str], body: str, *changes: str
-) -> str:
-    """Export one row, of which nothing must be in the diff, and return what is said."""
-    world.pack(row("one", "patch_lib", *changes), patch_lib=dedent(body))
-    code, diff, errors = export(capsys)
-    assert (code, diff) == (1, ""), errors
-    return errors
+@pytest.fixture
+def left_out(world: World, capsys: pytest.CaptureFixture[str]) -> LeftOut:
+    """Export changes of a body, by default one that replaces `f`, none of which must be in the
+    diff; what is said of them is returned.
+    """
+
+    def export_nothing(body: str, *changes: str) -> str:
+        one = row("one", "patch_lib", *(changes or [REPLACE_F]))
+        world.pack(one, patch_lib=dedent(body))
+        code, diff, errors = export(capsys)
+        assert (code, diff) == (1, ""), errors
+        return errors
+
+    return export_nothing
 
 
 @pytest.fixture

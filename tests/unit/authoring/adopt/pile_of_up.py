@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from analysis.check.released import no_own_packs, write_wheels
 from support.packages import World, world
 
+from authoring.adopt.index_of_up import INTO_MINE, serve
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -78,16 +78,8 @@ print(json.dumps(told, default=repr))
 @pytest.fixture
 def here(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A release of `up` on an index, and the same on the path."""
-    no_own_packs(monkeypatch)
-    monkeypatch.chdir(world.folder)
-    for name, value in {
-        "CONFIG_FILE": "/dev/null",
-        "NO_INDEX": "1",
-        "FIND_LINKS": ".",
-    }.items():
-        monkeypatch.setenv(f"PIP_{name}", value)
+    serve(world, monkeypatch, {"1.0": UP})
     monkeypatch.setenv("PATCHKIT_VERSIONS", "up=1.0")
-    write_wheels(world.folder, {"1.0": UP})
     for name, text in UP.items():
         world.module(f"up.{name}", text)
     return world
@@ -106,8 +98,7 @@ def adopt(
     for name, text in modules.items():
         here.module(f"pile.{name}", text)
     capsys.readouterr()
-    options = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
-    code = main(["adopt", "pile", *options, "--format", "json", *words])
+    code = main(["adopt", "pile", *INTO_MINE, "--format", "json", *words])
     out, err = capsys.readouterr()
     assert out, err
     report: dict[str, Any] = json.loads(out)

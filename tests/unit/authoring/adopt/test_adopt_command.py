@@ -9,9 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from analysis.check.released import no_own_packs, write_wheels
+from analysis.check.released import write_wheels
 from support.packages import World, world
 
+from authoring.adopt.index_of_up import INTO_MINE, serve
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -43,15 +44,7 @@ DIFF = """Subject: [PATCH] words
 @pytest.fixture
 def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two releases of `up` on an index."""
-    no_own_packs(monkeypatch)
-    monkeypatch.chdir(world.folder)
-    for name, value in {
-        "CONFIG_FILE": "/dev/null",
-        "NO_INDEX": "1",
-        "FIND_LINKS": ".",
-    }.items():
-        monkeypatch.setenv(f"PIP_{name}", value)
-    write_wheels(world.folder, {"1.0": OLD, "1.1": NEW})
+    serve(world, monkeypatch, {"1.0": OLD, "1.1": NEW})
     return world.folder
 
 
@@ -111,16 +104,7 @@ def test_a_row_that_uses_what_is_in_no_row_is_named(
 def test_a_diff_becomes_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of the diff that the release does not have, such as tests, are listed."""
     (here / "some.diff").write_text(DIFF)
-    words = [
-        "adopt",
-        "some.diff",
-        "--into",
-        "mine",
-        "--of",
-        "up",
-        "--releases",
-        "up==1.0",
-    ]
+    words = ["adopt", "some.diff", *INTO_MINE]
     assert main([*words, "--dry-run"]) == 1
     out = capsys.readouterr().out
     place = "tests/test_lib.py:1  tests/test_lib.py"
@@ -147,16 +131,7 @@ def test_a_diff_that_does_not_fit_the_release_is_refused(
     """Text that is no diff of the release, or no file, is one error, and nothing is written."""
     if text is not None:
         (here / "some.diff").write_text(text)
-    words = [
-        "adopt",
-        "some.diff",
-        "--into",
-        "mine",
-        "--of",
-        "up",
-        "--releases",
-        "up==1.0",
-    ]
+    words = ["adopt", "some.diff", *INTO_MINE]
     assert main(words) == 2
     assert fault in capsys.readouterr().err
     assert not (here / "mine").exists()
@@ -250,16 +225,7 @@ def test_a_new_file_that_is_no_module_is_listed(
     (here / "some.diff").write_text(
         f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x = 1\n"
     )
-    words = [
-        "adopt",
-        "some.diff",
-        "--into",
-        "mine",
-        "--of",
-        "up",
-        "--releases",
-        "up==1.0",
-    ]
+    words = ["adopt", "some.diff", *INTO_MINE]
     assert main(words) == 1
     out = capsys.readouterr().out
     assert out.startswith("0 rows mine, for up==1.0 (not written)\n\nin no row\n")
@@ -273,6 +239,6 @@ def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "--restore: found no --installed" in capsys.readouterr().err
     assert main(["adopt", "nobody", "--installed", "--into", "mine"]) == 2
     assert "found no installed distribution 'nobody'" in capsys.readouterr().err
-    words = ["up==9", "--into", "mine", "--of", "up", "--releases", "up==1.0"]
+    words = ["up==9", *INTO_MINE]
     assert main(["adopt", *words]) == 2
     assert "found no release that 'up==9' allows" in capsys.readouterr().err

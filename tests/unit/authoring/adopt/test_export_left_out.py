@@ -7,13 +7,14 @@ from support.packages import World, row, world
 
 from authoring.adopt.exporting import (
     REPLACE_F,
+    LeftOut,
     export,
     here,
     left_out,
     released,
 )
 
-__all__ = ["here", "released", "world"]
+__all__ = ["here", "left_out", "released", "world"]
 
 pytestmark = pytest.mark.usefixtures("released")
 
@@ -38,12 +39,11 @@ pytestmark = pytest.mark.usefixtures("released")
     ],
 )
 def test_a_name_that_a_body_binds_more_than_once(
-    binding: str, world: World, capsys: pytest.CaptureFixture[str]
+    binding: str, left_out: LeftOut
 ) -> None:
     """Which value it has is not in one statement that could be moved."""
     body = f"{binding}\n\ndef f(a=1):\n    return X\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "up.lib:f is not in the diff: it uses X, which " in errors
+    assert "up.lib:f is not in the diff: it uses X, which " in left_out(body)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_name_that_a_body_binds_more_than_once(
     ],
 )
 def test_a_member_that_its_class_binds_more_than_once(
-    change: str, world: World, capsys: pytest.CaptureFixture[str]
+    change: str, left_out: LeftOut
 ) -> None:
     """Nor is a method that is defined twice, in a class of its own or in a subclass."""
     body = """
@@ -71,8 +71,7 @@ def test_a_member_that_its_class_binds_more_than_once(
         def run(self): return 1
         def run(self): return 2
     """
-    errors = left_out(world, capsys, body, change)
-    assert "which no statement of the body alone sets" in errors
+    assert "which no statement of the body alone sets" in left_out(body, change)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +101,7 @@ def test_a_member_that_its_class_binds_more_than_once(
         "from up.other import deep as other_deep",
     ],
 )
-def test_what_a_body_does_as_it_is_imported(
-    effect: str, world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_body_does_as_it_is_imported(effect: str, left_out: LeftOut) -> None:
     """A body that does more than define is in no diff, for that would not do it."""
     body = f"""
 from up import lib
@@ -130,8 +127,7 @@ def f(a=1):
 
 {effect}
 """
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "as the body is imported" in errors
+    assert "as the body is imported" in left_out(body)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +176,13 @@ def test_what_a_body_defines_besides(
     ],
 )
 def test_what_means_another_thing_in_another_module(
-    code: str, word: str, world: World, capsys: pytest.CaptureFixture[str]
+    code: str, word: str, left_out: LeftOut
 ) -> None:
     """Code that asks for its own module is in no diff, nor what uses such code."""
     direct = f"import sys\ndef f(a=1):\n    return {code}\n"
-    errors = left_out(world, capsys, direct, REPLACE_F)
-    assert f"it uses {word}, which is of its module" in errors
+    assert f"it uses {word}, which is of its module" in left_out(direct)
     through = f"import sys\nVALUE = lambda: {code}\ndef f(a=1):\n    return VALUE()\n"
-    errors = left_out(world, capsys, through, REPLACE_F)
+    errors = left_out(through)
     assert f"it uses VALUE, which uses {word}, which is of its module" in errors
 
 
@@ -202,11 +197,7 @@ def test_what_means_another_thing_in_another_module(
     ],
 )
 def test_what_means_another_thing_in_another_class(
-    owner: str,
-    method: str,
-    reason: str,
-    world: World,
-    capsys: pytest.CaptureFixture[str],
+    owner: str, method: str, reason: str, left_out: LeftOut
 ) -> None:
     """A method that asks for its own class is in no diff as a method of another one."""
     body = f"def run(self):\n    {method}\n"
@@ -215,12 +206,10 @@ def test_what_means_another_thing_in_another_class(
         body = f"class {owner}:\n    def run(self):\n        {method}\n"
         by = f"{owner}.run"
     change = f"Replace('up.lib:Worker.run', by={by!r})"
-    assert reason in left_out(world, capsys, body, change)
+    assert reason in left_out(body, change)
 
 
-def test_a_default_that_is_of_the_class_of_a_method(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_default_that_is_of_the_class_of_a_method(left_out: LeftOut) -> None:
     """A module may have another thing of that name."""
     body = """
     SIZE = 1
@@ -229,7 +218,7 @@ def test_a_default_that_is_of_the_class_of_a_method(
         def run(self, size=SIZE): return size
     """
     change = "Replace('up.lib:Worker.run', by='Holder.run')"
-    assert "SIZE" in left_out(world, capsys, body, change)
+    assert "SIZE" in left_out(body, change)
 
 
 @pytest.mark.parametrize(
@@ -243,27 +232,20 @@ def test_a_default_that_is_of_the_class_of_a_method(
     ],
 )
 def test_an_import_in_a_function_of_what_upstream_lacks(
-    statement: str, world: World, capsys: pytest.CaptureFixture[str]
+    statement: str, left_out: LeftOut
 ) -> None:
     """A relative import would mean a module of upstream."""
     body = f"def f(a=1):\n    {statement}\n    return 1\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "which upstream does not have" in errors
+    assert "which upstream does not have" in left_out(body)
 
 
-def test_a_global_that_a_function_sets(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_global_that_a_function_sets(left_out: LeftOut) -> None:
     """It would set one of upstream's module."""
     body = "def f(a=1):\n    global g\n    g = 2\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "it sets g, a global of the body" in errors
+    assert "it sets g, a global of the body" in left_out(body)
 
 
-def test_a_body_that_sets_names_by_their_texts(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_body_that_sets_names_by_their_texts(left_out: LeftOut) -> None:
     """Which names it sets is not in its text."""
     body = "def fill():\n    globals()['X'] = 2\nX = 1\nDONE = fill()\ndef f(a=1): return X\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "its body may set any name by globals()" in errors
+    assert "its body may set any name by globals()" in left_out(body)

@@ -11,6 +11,7 @@ from support.packages import World, row, world
 from authoring.adopt.exporting import (
     REPLACE_F,
     SMALL,
+    LeftOut,
     export,
     here,
     left_out,
@@ -20,28 +21,25 @@ from authoring.adopt.exporting import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["here", "released", "world"]
+__all__ = ["here", "left_out", "released", "world"]
 
 pytestmark = pytest.mark.usefixtures("released")
 
 
-def test_a_name_that_only_upstream_has(
-    here: Path, world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_only_upstream_has(here: Path, left_out: LeftOut) -> None:
     """What the body does not bind, or what is a builtin there, is another thing in the module."""
-    errors = left_out(world, capsys, "def f(a=1):\n    return g()\n", REPLACE_F)
+    errors = left_out("def f(a=1):\n    return g()\n")
     assert "it reads g, which the body does not bind" in errors
     starred = "from os import *\ndef f(a=1):\n    return g()\n"
-    errors = left_out(world, capsys, starred, REPLACE_F)
-    assert "its body imports all names of another module" in errors
+    assert "its body imports all names of another module" in left_out(starred)
     write_wheels(here, {"1.0": {"lib": f"def len(a): return 1\n{SMALL}"}})
-    errors = left_out(world, capsys, "def f(a=1):\n    return len(a)\n", REPLACE_F)
+    errors = left_out("def f(a=1):\n    return len(a)\n")
     assert "it uses the builtin len, and up/lib.py has another" in errors
 
 
 @pytest.mark.parametrize("line", [0, 3, 14])
 def test_a_module_that_imports_all_names_of_another(
-    line: int, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+    line: int, here: Path, left_out: LeftOut
 ) -> None:
     """Which of its names are which is not in its text, above the import or below."""
     lines = SMALL.split("\n")
@@ -51,10 +49,10 @@ def test_a_module_that_imports_all_names_of_another(
     helper = "def helper():\n    return 1\ndef f(a=1):\n    return helper()\n"
     imported = "from json import dumps\ndef f(a=dumps):\n    return 1\n"
     for body in (helper, imported, "def f(a=1):\n    return 1\n"):
-        errors = left_out(world, capsys, body, REPLACE_F)
+        errors = left_out(body)
         assert "imports all names of another module" in errors
     body = "def late():\n    return 1\n"
-    errors = left_out(world, capsys, body, "Add('up.lib:late', by='late')")
+    errors = left_out(body, "Add('up.lib:late', by='late')")
     assert "imports all names of another module" in errors
 
 
@@ -70,19 +68,18 @@ def test_a_module_that_imports_all_names_of_another(
     ],
 )
 def test_an_import_that_may_make_a_circle(
-    body: str, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+    body: str, here: Path, left_out: LeftOut
 ) -> None:
     """What cannot be imported within the function is not imported above it."""
     more = "from up.lib import g\ndef wide(a):\n    return a\n"
     lib = f"from up import other\n{SMALL}"
     other = "def deep(n):\n    return n\n"
     write_wheels(here, {"1.0": {"lib": lib, "other": other, "more": more}})
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "which may import" in errors
+    assert "which may import" in left_out(body)
 
 
 def test_a_replaced_import_that_may_make_a_circle(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: World, left_out: LeftOut
 ) -> None:
     """A name that the module imports from elsewhere is imported as the module is."""
     body = "from up.more import deep\n"
@@ -91,7 +88,7 @@ def test_a_replaced_import_that_may_make_a_circle(
         world.folder,
         {"1.0": {"lib": SMALL, "other": "deep = 1", "more": "deep = 2"}},
     )
-    assert "which may import" in left_out(world, capsys, body, change)
+    assert "which may import" in left_out(body, change)
 
 
 @pytest.mark.parametrize(
@@ -115,35 +112,29 @@ def test_an_object_that_two_modules_would_have_each(
     assert diff.count("diff --git") == 1
 
 
-def test_an_object_that_two_names_would_have_each(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_object_that_two_names_would_have_each(left_out: LeftOut) -> None:
     """A table that two changes name is one thing in the body, too."""
     changes = ("Add('up.lib:A', by='TABLE')", "Add('up.lib:B', by='TABLE')")
-    errors = left_out(world, capsys, "TABLE = []\n", *changes)
-    assert "TABLE would be made more than once" in errors
+    assert "TABLE would be made more than once" in left_out("TABLE = []\n", *changes)
 
 
-def test_a_value_that_the_module_binds_twice(
-    here: Path, world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_that_the_module_binds_twice(here: Path, left_out: LeftOut) -> None:
     """Neither a replaced one, nor one that the body has as the module's first one."""
     write_wheels(here, {"1.0": {"lib": f"X = 1\n{SMALL}\nX = 2\n"}})
     body = "X = 1\ndef f(a=1):\n    return X\n"
-    errors = left_out(world, capsys, body, REPLACE_F, "Replace('up.lib:X', by='X')")
+    errors = left_out(body, REPLACE_F, "Replace('up.lib:X', by='X')")
     assert "more than one statement of up/lib.py sets X" in errors
     assert "it uses another X than the module has" in errors
 
 
 def test_a_helper_that_means_other_things_in_the_module(
-    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+    here: Path, left_out: LeftOut
 ) -> None:
     """A helper of the same text is another one if the names in it are."""
     helper = "def helper():\n    return X\n"
     write_wheels(here, {"1.0": {"lib": f"X = 1\n{helper}{SMALL}"}})
     body = f"X = 2\n{helper}\ndef f(a=1):\n    return helper()\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "it uses another helper than the module has" in errors
+    assert "it uses another helper than the module has" in left_out(body)
 
 
 def test_what_type_checkers_alone_import_in_the_module(
@@ -166,13 +157,10 @@ def test_what_type_checkers_alone_import_in_the_module(
         "Add('up.lib:TABLE[\"b\"]', by='f')",
     ],
 )
-def test_an_item_of_a_table(
-    change: str, here: Path, world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_item_of_a_table(change: str, here: Path, left_out: LeftOut) -> None:
     """What a table has is seldom in one place of the text."""
     write_wheels(here, {"1.0": {"lib": "TABLE = {'a': 1}\n"}})
-    errors = left_out(world, capsys, "def f(): return 1\n", change)
-    assert "it is an item of a table" in errors
+    assert "it is an item of a table" in left_out("def f(): return 1\n", change)
 
 
 def test_a_new_module_that_asks_for_itself(
@@ -190,11 +178,10 @@ def test_a_new_module_that_asks_for_itself(
 
 @pytest.mark.parametrize("statement", ["import osx as os", "import os.path as os"])
 def test_another_import_of_a_name_that_begins_alike(
-    statement: str, here: Path, world: World, capsys: pytest.CaptureFixture[str]
+    statement: str, here: Path, left_out: LeftOut
 ) -> None:
     """It does not take the place of the module's own."""
     head = "import os, osx\n"
     write_wheels(here, {"1.0": {"lib": f"{head}{SMALL}"}})
     body = f"{statement}\ndef f(a=os): return a\n"
-    errors = left_out(world, capsys, body, REPLACE_F)
-    assert "it uses another os than the module has" in errors
+    assert "it uses another os than the module has" in left_out(body)

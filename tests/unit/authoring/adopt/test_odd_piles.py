@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from authoring.adopt.index_of_up import INTO_MINE
 from authoring.adopt.pile_of_up import (
     PROBE,
     TOOLS,
@@ -214,16 +215,7 @@ def test_names_of_files_stay_names(
     folder.mkdir()
     for name in ("one", 'a"\nimport nowhere #'):
         (folder / f"{name}.py").write_text("from up.lib import C\nC.new = 1\n")
-    words = [
-        "--into",
-        "mine",
-        "--of",
-        "up",
-        "--releases",
-        "up==1.0",
-        "--format",
-        "json",
-    ]
+    words = [*INTO_MINE, "--format", "json"]
     assert main(["adopt", str(folder), *words]) == 1
     report = json.loads(capsys.readouterr().out)
     assert [patch["name"] for patch in report["patches"]] == ["one"]

@@ -1,0 +1,254 @@
+"""What a release must have for each kind of change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from analysis.check.changes_of_f import BODY, REPLACE, WRAP
+from analysis.check.released import checked, codes, edit, subject
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+MADE = "class C(metaclass=M): ..."
+FIELD = "Replace('up.mod:C.x', by='N')"
+HOOK = "Wrap('up.mod:C.__init__', by='w')"
+SETS = "AfterImport('up.mod', call='g', sets=('up.mod:f',))"
+SETS_FIELD = "AfterImport('up.mod', call='g', sets=('up.mod:C.x',))"
+ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
+ADD_HOOK = "Add('up.mod:C.__post_init__', by='g')"
+IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
+SUPER = "class C:\n    def m(self): super(C, self).m()\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "def f(a, b=1): ...", []),
+        (REPLACE, "def f(a): ...", []),
+        (REPLACE, "def other(): ...", ["PK101"]),
+        (REPLACE, "def f(a, b=1, c=2): ...", ["PK103"]),
+        (REPLACE, "def f(x, b=1): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, *rest): ...", ["PK103"]),
+        (REPLACE, "def f(a, b=1, **more): ...", ["PK103"]),
+        (REPLACE, "class f: ...", ["PK102"]),
+        (REPLACE, "globals().update(x())", ["PK104"]),
+        (REPLACE, "def f(a, b=1):\n    '''Same.'''\n    return a", ["PK122"]),
+        (WRAP, "def f(a, b=1, c=2): ...", []),
+        (WRAP, "f = 3", ["PK102"]),
+        (WRAP, "class f: ...", ["PK102"]),
+        ("Wrap('up.mod:f', by='g')", "def f(): ...", ["PK103"]),
+        ("Wrap('up.mod:f', by='N')", "def f(): ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Sub')", "class C: ...", []),
+        ("Replace('up.mod:C', by='g')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose')", "class C: ...", ["PK102"]),
+        ("Replace('up.mod:C', by='Loose', unrelated=True)", "class C: ...", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x  =  1  # one\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 3\n", ["PK111"]),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 1\n    x = 1\n", ["PK112"]),
+        (edit("x = 1", "x = 2", count=2), "def f():\n    x = 1\n    x = 1\n", []),
+        (edit("x = 1", "x = 2"), "def f():\n    x = 2\n", ["PK122"]),
+        (edit("x = 1", "x = 2"), "f = 3", ["PK102"]),
+        (
+            edit("x = 1", "x = 2", target="up.mod:D.f"),
+            "class C:\n    def f(self):\n        x = 1\nclass D(C): ...",
+            ["PK102"],
+        ),
+        (edit("x = 1", "x = 2"), "from up.lib import f", ["PK102"]),
+        (
+            edit("x = 1", "x = 2", target="up.mod:C.f"),
+            "from up.lib import C",
+            ["PK102"],
+        ),
+        ("Add('up.mod:new', by='g')", "", []),
+        ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
+        ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C: ...", []),
+        ("AddField('up.mod:C', 'x', int, 1)", "class C:\n    x: int = 2", ["PK121"]),
+        ("AddField('up.mod:C', 'x', int, 1)", "def C(): ...", ["PK102"]),
+        ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
+        ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
+        ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.__call__', by='g')", "import abc\nclass C(abc.ABC): ...", []),
+        ("Add('up.mod:C.f', by='g')", "class M(type):\n    def f(c): ...\n" + MADE, []),
+        (
+            "Add('up.mod:C.f', by='g')",
+            "class M(type):\n    @property\n    def f(c): ...\n" + MADE,
+            ["PK121"],
+        ),
+        ("Provide('up.extra', by='N')", "", []),
+        ("Provide('up.mod', by='N')", "", ["PK121"]),
+        ("Provide('up.none.extra', by='N')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='g')", "", []),
+        ("AfterImport('up.gone', call='g')", "", ["PK101"]),
+        ("AfterImport('up.mod', call='N')", "", ["PK102"]),
+        (SETS, "def f(): ...", []),
+        (SETS, "def other(): ...", ["PK101"]),
+        (SETS, "globals().update(x())", ["PK104"]),
+        (SETS_FIELD, "class C:\n    x = 1", []),
+        (
+            SETS_FIELD,
+            "import dataclasses\n@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1",
+            ["PK102"],
+        ),
+        (SETS_FIELD, "import enum\nclass C(enum.Enum):\n    x = 1", ["PK102"]),
+        ("Replace('up.mod:f', by='h')", "def f(): ...", ["PK503"]),
+    ],
+)
+def test_each_change_has_its_needs(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """Each way in which a release lacks what a change needs has its code, and sets the state."""
+    classes = "from up.mod import C\nclass Sub(C): ...\nclass Loose: ...\n"
+    body = BODY
+    if "by='Sub'" in change or "by='Loose'" in change:
+        body += classes
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    lib = "def f():\n    x = 1\nclass C:\n    def f(self):\n        x = 1\n"
+    report = checked([subject("1.0", mod=mod, lib=lib)])
+    assert codes(report) == expected
+    harmless = {"PK104"}
+    if change == REPLACE:
+        harmless.add("PK122")
+    if not set(expected) <= harmless:
+        state = "broken"
+    elif expected == ["PK104"]:
+        state = "undecided"
+    else:
+        state = "ok"
+    assert report.grid["p"]["up 1.0"] == state
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (FIELD, "class C:\n    x = 1", []),
+        (FIELD, "@dataclasses.dataclass\nclass C:\n    x: int = 1", []),
+        (
+            FIELD,
+            "@dataclasses.dataclass(slots=True)\nclass C:\n    x: int = 1",
+            ["PK102"],
+        ),
+        (FIELD, "class C(typing.NamedTuple):\n    x: int = 1", ["PK102"]),
+        (FIELD, "class B(msgspec.Struct):\n    x: int = 1\nclass C(B): ...", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x: int = 1", ["PK102"]),
+        (FIELD, "@attrs.define\nclass C:\n    x = 1", []),
+        (FIELD, "class C(enum.Enum):\n    x = 1", ["PK102"]),
+        (
+            FIELD.replace("'N'", "'P.x'"),
+            "class C(typing.NamedTuple):\n    x: int = 1",
+            [],
+        ),
+        (HOOK, "class C:\n    def __init__(self): ...", []),
+        (HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+        (
+            HOOK,
+            "class C(enum.Enum):\n    A = 1\n    def __init__(self, x): ...",
+            ["PK102"],
+        ),
+        (HOOK, "class C(enum.Enum):\n    def __init__(self, x): ...", []),
+        (ADD_SLOTS, "class C: ...", ["PK102"]),
+        (ADD_HOOK, "class C: ...", []),
+        (ADD_HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
+    ],
+)
+def test_a_target_that_its_class_does_not_hold_is_broken(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """A default in a slot, a member of an enum and a constructor of msgspec have PK102."""
+    body = f"{BODY}class P:\n    @property\n    def x(self): return 1\n"
+    world.pack(row("p", "patch_a", change), patch_a=body)
+    report = checked([subject("1.0", mod=IMPORTS + mod)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "body", "expected"),
+    [
+        ("Replace('up.mod:C', by='D')", "class D(C): ...", ["PK102"]),
+        (
+            "Replace('up.mod:C', by='D')",
+            "class D(C):\n    def m(self): return C.m(self)",
+            ["PK102"],
+        ),
+        ("Replace('up.mod:C', by='D')", "class D(C):\n    def m(self): ...", []),
+        ("Replace('up.mod:C', by='D', unrelated=True)", "class D(C): ...", []),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): super().m()", ["PK102"]),
+        ("Replace('up.mod:C.m', by='m')", "def m(self): return super(C, self).m()", []),
+        ("Add('up.mod:C.n', by='n')", "def n(self): super().m()", ["PK102"]),
+        ("Add('up.mod:n', by='n')", "def n(self): super().m()", []),
+        (
+            "Replace('up.mod:C.m', by='D.m')",
+            "class D:\n    def m(self): super().m()",
+            ["PK102"],
+        ),
+    ],
+)
+def test_a_super_that_finds_the_wrong_class_is_broken(
+    world: World, change: str, body: str, expected: list[str]
+) -> None:
+    """`super(C, self)` in a class that is replaced, and `super()` in what no class is around."""
+    world.pack(row("p", "patch_a", change), patch_a=f"from up.mod import C\n{body}\n")
+    report = checked([subject("1.0", mod=SUPER)])
+    assert codes(report) == expected
+    assert (report.grid["p"]["up 1.0"] == "broken") is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("    return super().m()\n", ["PK102"]),
+        ("    return super(C, instance).m()\n", []),
+        ("    class D:\n        def m(self): return super().m()\n", []),
+    ],
+)
+def test_super_in_a_wrapper(world: World, body: str, expected: list[str]) -> None:
+    """`super()` in a function outside of a class fails when it is called, whatever is wrapped."""
+    source = f"from up.mod import C\ndef w(wrapped, instance, args, kwargs):\n{body}"
+    for target in ("up.mod:C.m", "up.mod:f"):
+        world.pack(row("p", "patch_a", f"Wrap({target!r}, by='w')"), patch_a=source)
+        mod = "class C:\n    def m(self): ...\ndef f(): ...\n"
+        assert codes(checked([subject("1.0", mod=mod)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "expected"),
+    [
+        (REPLACE, "@out.side\ndef f(x): ...", ["PK105"]),
+        (REPLACE, "def f(x): ...\nf = out.side(f)", ["PK105"]),
+        ("Replace('up.mod:f', by='unknown')", "def f(x): ...", ["PK105"]),
+        ("Replace('up.mod:f', by='g', unrelated=True)", "@out.side\ndef f(x): ...", []),
+        ("Replace('up.mod:N', by='N')", "N = out.side()", []),
+    ],
+)
+def test_nothing_is_ok_that_was_not_compared(
+    world: World, change: str, mod: str, expected: list[str]
+) -> None:
+    """If a signature cannot be read, the state is undecided, and a note says why; nothing fails."""
+    world.pack(
+        row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n"
+    )
+    report = checked([subject("1.0", mod=mod)])
+    found = [finding.code.code for finding in report.findings]
+    assert [code for code in found if code < "PK3"] == expected
+    assert report.grid["p"]["up 1.0"] == ("undecided" if expected else "ok")
+
+
+@pytest.mark.parametrize(("option", "expected"), [("", 1), (", unrelated=True", 0)])
+def test_unrelated_lets_a_helper_of_replaced_callers_differ(
+    world: World, option: str, expected: int
+) -> None:
+    """PK103 suggests `unrelated=True` for a helper with another signature, and ends with it."""
+    mod = "class C:\n def run(self): return self._help(1)\n def _help(self, x): ..."
+    helper = f"Replace('up.mod:C._help', by='help_'{option})"
+    body = "def run(self): return self._help()\ndef help_(self): ..."
+    world.pack(
+        row("p", "patch_a", "Replace('up.mod:C.run', by='run')", helper), patch_a=body
+    )
+    report = checked([subject("1.0", mod=mod)])
+    fixes = [finding.fix for finding in report.findings if finding.code.code == "PK103"]
+    assert ["unrelated=True" in fix for fix in fixes] == [True] * expected
