@@ -32,8 +32,10 @@ def add(module: ModuleText, member: Member, new: ast.stmt, text: str) -> None:
     """
     code = module.read()
     if member.qualname in code.named:
+        present = code.named[member.qualname]
+        added = ast.parse(text).body
         # `bring` may have written the same definition for a change that uses it.
-        if of_nodes([code.named[member.qualname]]) == of_nodes(ast.parse(text).body):
+        if of_nodes([present]) == of_nodes(added):
             return
         raise ScaffoldError(f"{code.tree.path} has {member.qualname} already")
     if not member.owner:
@@ -85,11 +87,11 @@ def add_member(
 def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
     """Return the statement that a new value of a class follows; None where it comes first."""
     last: ast.stmt | None = None
-    for node, following in zip(owner.body, [*owner.body[1:], None], strict=True):
+    followers = [*owner.body[1:], None]  # None: nothing follows the last statement
+    for node, following in zip(owner.body, followers, strict=True):
         is_first_docstring = node is owner.body[0] and _is_text(node)
         if isinstance(node, ASSIGNMENTS) or is_first_docstring:
             last = node
-            # The statement after the last one is None.
             if following is not None and _is_text(following):
                 last = following  # the docstring of the value
     return last
@@ -97,9 +99,10 @@ def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
 
 def _is_text(node: ast.stmt) -> bool:
     """Whether a statement is a string alone."""
-    value = getattr(node, "value", None)
-    is_string = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return isinstance(node, ast.Expr) and is_string
+    if not isinstance(node, ast.Expr):
+        return False
+    value = node.value
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _add_to_module(module: ModuleText, name: str, text: str) -> None:

@@ -62,12 +62,14 @@ class BodyCode:
         text = self.definitions.renamed(by, name)
         used = used_names(text)
         as_upstream_has_it = self.target_names | self.replaced_names
-        for original in sorted((used & as_upstream_has_it) - new_names.keys()):
+        originals = used & as_upstream_has_it
+        for original in sorted(originals - new_names.keys()):
             raise ScaffoldError(
                 f"it uses {original} as upstream has it, and the patch replaces that"
             )
         all_names = {**self.new_names, **new_names}
-        return MovedCode(_renamed(text, all_names), used - all_names.keys())
+        renamed = _renamed(text, all_names)
+        return MovedCode(renamed, used - all_names.keys())
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
@@ -122,4 +124,5 @@ def in_class(text: str, owner: str) -> str:
     parameters = [*arguments.posonlyargs, *arguments.args]
     if not parameters:
         return text
-    return text.replace(f"super({owner}, {parameters[0].arg})", "super()")
+    instance = parameters[0].arg
+    return text.replace(f"super({owner}, {instance})", "super()")

@@ -127,7 +127,8 @@ class BodyFaults:
         For the remarks of `export`, where the whole body becomes a module.
         """
         names = used_names(ast.unparse(self.definitions.tree.tree))
-        return sorted(filter(_is_of_module, names - self.definitions.binders.keys()))
+        unbound = names - self.definitions.binders.keys()
+        return sorted(filter(_is_of_module, unbound))
 
     def names_of(self, change: Change) -> set[str]:
         """Return the names that a change takes from the body, and those that they use.
@@ -154,7 +155,8 @@ class BodyFaults:
         by = change.body_name
         if not by:
             return []
-        return [by, *(f"{by}{part}" for part in PARTS_OF_PROPERTY.values())]
+        accessors = [f"{by}{part}" for part in PARTS_OF_PROPERTY.values()]
+        return [by, *accessors]
 
     def _reached(self, change: Change) -> set[str]:
         """List the definitions that a change takes from the body, with all that they use."""
@@ -170,25 +172,33 @@ class BodyFaults:
         for again in sorted(self._bound_again):
             for root in roots:
                 # `again` is the root itself, a class around it, or a member of it.
-                if f"{root}.".startswith(f"{again}.") or again.startswith(f"{root}."):
+                is_around = f"{root}.".startswith(f"{again}.")
+                is_inside = again.startswith(f"{root}.")
+                if is_around or is_inside:
                     yield f"needs {again}, which no statement of the body alone sets"
         imported = self.definitions.imports.keys() - self.definitions.named.keys()
         # A change may name what the body only imports.
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
         is_lazy = has_lazy_annotations(self.definitions.tree.tree)
-        for name in [*roots, *sorted(definitions - set(roots))]:
+        helpers = sorted(definitions - set(roots))
+        for name in [*roots, *helpers]:
             if name not in definitions:
                 continue
             node = self.definitions.named[name]
-            prefix = "" if name in roots else f"uses {name}, which "
-            # A dot: the definition is in a class of the body, or comes into one of upstream.
-            if name in roots and "." in f"{name}{place.qualname}":
-                yield from self._of_member(node, change.body_name)
+            prefix = f"uses {name}, which "
+            if name in roots:
+                prefix = ""
+                # The definition is in a class of the body, or comes into one of upstream.
+                is_member = "." in name or "." in place.qualname
+                if is_member:
+                    yield from self._of_member(node, change.body_name)
             # A definition may read its own name, as a setter reads `x` in `@x.setter`.
             names = used_in(node, with_annotations=not is_lazy)
             names.difference_update(name.split("."))
-            for fault in (*self._of_code(node, module), *self._of_names(names, module)):
+            faults = list(self._of_code(node, module))
+            faults += self._of_names(names, module)
+            for fault in faults:
                 yield f"{prefix}{fault}"
 
     def _of_names(self, names: Iterable[str], module: str) -> Iterator[str]:
@@ -224,9 +234,11 @@ class BodyFaults:
             module: the module of upstream that is to have it.
         """
         origin = origin_of(statement)
-        # The pack itself may lie in the package that it patches.
+        package = origin.partition(".")[0]
         strangers = {"patchkit", self.pack.partition(".")[0]}
-        if origin.partition(".")[0] in strangers - {module.partition(".")[0]}:
+        # The pack itself may lie in the package that it patches.
+        strangers.discard(module.partition(".")[0])
+        if package in strangers:
             yield f"uses {name} of {origin}, which upstream does not have"
 
     def _of_imports(self, node: ast.AST, module: str) -> Iterator[str]:
@@ -288,7 +300,9 @@ class BodyFaults:
                 names.update(names_in(node.target))
             elif isinstance(node, ast.Import):
                 bound = [name for name, _ in imports_of(node, self.definitions.tree)]
-                names.update(name for name in bound if bound.count(name) > 1)
+                for name in bound:
+                    if bound.count(name) > 1:
+                        names.add(name)
         for name, nodes in self.definitions.binders.items():
             if len(nodes) > 1:
                 names.add(name)

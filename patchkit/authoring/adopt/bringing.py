@@ -73,7 +73,8 @@ def _bring_definition(module: ModuleText, name: str, body: BodyCode, user: str) 
     helper = body.moved(name, name, {})  # it keeps its name
     top = user.partition(".")[0]
     first_line, _ = lines_of_statement(code.binders[top][0])
-    module.put_before(module.above_comments(first_line), f"{helper.text}\n\n")
+    line = module.above_comments(first_line)
+    module.put_before(line, f"{helper.text}\n\n")
     bring(module, helper.names - {name}, body, name)  # it may call itself
 
 
@@ -84,8 +85,10 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
             nodes = module.binders.get(used, [])
             if of_nodes(nodes) != of_nodes([body.named[used]]):
                 return False
-        elif used in body.imports and not _has_import(module, used, body.imports[used]):
-            return False
+        elif used in body.imports:
+            statement = body.imports[used]
+            if not _has_import(module, used, statement):
+                return False
     return True
 
 
@@ -169,7 +172,9 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
 
 def _is_package(name: str, statement: str) -> bool:
     """Whether an import binds a top-level package under its own name."""
-    return f"{statement}.".startswith(f"import {name}.") and " as " not in statement
+    has_alias = " as " in statement
+    is_of_package = f"{statement}.".startswith(f"import {name}.")
+    return is_of_package and not has_alias
 
 
 def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:

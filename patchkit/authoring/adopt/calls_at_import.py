@@ -36,7 +36,9 @@ def called_at_import(tree: ast.Module) -> set[str]:
     called: set[str] = set()
     while unread:
         names = set(_called_names(unread.popleft()))
-        unread.extend(functions[name] for name in names - called if name in functions)
+        for name in names - called:
+            if name in functions:
+                unread.append(functions[name])
         called |= names
     return called
 

@@ -93,8 +93,9 @@ class ModuleDifference:
         lines = "\n".join(sorted(imports))
         head = f"from __future__ import annotations\n\n{lines}".strip()
         # In the order of the new text, as a value may be made from one that stands above it.
-        parts = sorted(self.parts, key=self._lines.__getitem__)
-        return "\n\n\n".join([head, *map(self.parts.__getitem__, parts)]) + "\n"
+        names = sorted(self.parts, key=self._lines.__getitem__)
+        parts = [self.parts[name] for name in names]
+        return "\n\n\n".join([head, *parts]) + "\n"
 
     def run(self) -> None:
         """Fill in the changes: new definitions first, as changed ones may use them."""
@@ -134,7 +135,9 @@ class ModuleDifference:
             node: the statement.
             reason: why no change can express it.
         """
-        target = f"{self.module}:{name}" if name else self.module
+        target = self.module
+        if name:
+            target = f"{self.module}:{name}"
         first_line = ast.unparse(node).partition("\n")[0]
         self.left.append(
             UnexpressedCode(
@@ -253,13 +256,15 @@ class ModuleDifference:
         old = self.before
         new = self.after
         for name in sorted(self._names_in_edits & new.imports.keys()):
-            if old.imports.get(name) == new.imports[name] or name in old.named:
+            statement = new.imports[name]
+            is_same = old.imports.get(name) == statement
+            if is_same or name in old.named:
                 continue
             target = f"{self.module}:{name}"
             change: Change = Add(target, by=name)
             if name in old.imports:
                 change = Replace(target, by=name)
-            self.imports[name] = new.imports[name]
+            self.imports[name] = statement
             self.changes.insert(0, change)  # before the Edits that use the name
 
 

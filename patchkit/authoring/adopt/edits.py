@@ -46,8 +46,10 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # An Edit recompiles the function; its decorators have run by then.
     if _hash_of_decorators(old) != _hash_of_decorators(new):
         return None
+    separate = hunks(old.splitlines(), new.splitlines())
     # Two equal texts have no hunk. An empty one, of which no edit is made, saves a special case.
-    separate = hunks(old.splitlines(), new.splitlines()) or [ChangedLines(0, 0, 0, 0)]
+    if not separate:
+        separate = [ChangedLines(0, 0, 0, 0)]
     first = separate[0]
     last = separate[-1]
     joined = ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
@@ -132,11 +134,14 @@ def _anchored(
     """
     function = FunctionText("\n".join(lines))
     for neighbours in range(2 * len(lines)):
-        start = max(0, hunk.old_start - (neighbours + 1) // 2)
-        end = min(len(lines), hunk.old_end + neighbours // 2)
+        count_after = neighbours // 2
+        count_before = neighbours - count_after
+        start = max(0, hunk.old_start - count_before)
+        end = min(len(lines), hunk.old_end + count_after)
         before = lines[start : hunk.old_start]
         after = lines[hunk.old_end : end]
-        for edit in _variants(lines[start:end], [*before, *replacement, *after]):
+        new_lines = [*before, *replacement, *after]
+        for edit in _variants(lines[start:end], new_lines):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(function, edit).text
                 if syntax_hash(text) == syntax_hash(expected):

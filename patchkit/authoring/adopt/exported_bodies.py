@@ -65,7 +65,8 @@ class BodyNames:
 
     def _is_module(self, name: str) -> bool:
         """Whether a name stands for a module of the release."""
-        path = str(self.meanings[name]).replace(":", ".").replace(".", "/")
+        module = str(self.meanings[name]).replace(":", ".")
+        path = module.replace(".", "/")
         files = (f"{path}.py", f"{path}/__init__.py")
         return any(map(self.release.source.has, files))
 
@@ -80,14 +81,18 @@ class BodyNames:
         keys = {(place.module, place.qualname) for place in places}
         for name, target in self.meanings.items():
             last = target.qualname.rpartition(".")[2]
-            # `last in ends` is quick to tell; `_keys` looks the target up in the release.
-            if last in ends and not keys.isdisjoint(self._keys(target)):
+            # This is quick to tell; `_keys` looks the target up in the release.
+            if last not in ends:
+                continue
+            if not keys.isdisjoint(self._keys(target)):
                 yield name
 
     def _keys(self, target: Target) -> list[tuple[str, str]]:
         """Return the places that a target names: its own, and that of its definition."""
         facts = self.release.facts(target)
-        return [(target.module, target.qualname), (facts.module, facts.qualname)]
+        named = (target.module, target.qualname)
+        defined = (facts.module, facts.qualname)
+        return [named, defined]
 
     def _derives(self, by: str, place: Place) -> bool:
         """Whether a class of the body derives from what is in a place."""
@@ -99,8 +104,9 @@ class BodyNames:
             meaning = self.meanings.get(top)
             if meaning is None:
                 continue
-            # `rest` is '' where the base is one name: then the name would end with a dot.
-            name = f"{meaning}.{rest}".replace(":", ".").rstrip(".")
+            name = str(meaning).replace(":", ".")
+            if rest:
+                name = f"{name}.{rest}"
             if self._is_in(name, place):
                 return True
         return False
@@ -109,8 +115,10 @@ class BodyNames:
         """Whether a dotted name stands for what is in a place."""
         parts = name.split(".")
         # Where the module's name ends is not known: all ways are tried, the longest name first.
-        for count in range(len(parts) - 1, 0, -1):
-            target = Target(".".join(parts[:count]), ".".join(parts[count:]))
+        for count in reversed(range(1, len(parts))):
+            module = ".".join(parts[:count])
+            qualname = ".".join(parts[count:])
+            target = Target(module, qualname)
             if (place.module, place.qualname) in self._keys(target):
                 return True
         return False

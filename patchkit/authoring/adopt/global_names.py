@@ -21,6 +21,7 @@ _OF_EVERY_MODULE = frozenset(
     }
 )
 _OF_EVERY_CLASS = frozenset({"__module__", "__qualname__"})
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def used_names(text: str) -> set[str]:
@@ -117,7 +118,7 @@ def names_at_import(node: ast.AST, *, with_annotations: bool = True) -> set[str]
     names: set[str] = set()
     for part in _parts_at_import(node, with_annotations=with_annotations):
         names |= names_at_import(part, with_annotations=with_annotations)
-    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+    if isinstance(node, _COMPREHENSIONS):
         for generator in node.generators:
             names -= stored(generator.target)
     return names
@@ -152,9 +153,10 @@ def _parts_at_import(node: ast.AST, *, with_annotations: bool) -> Iterator[ast.A
     if not with_annotations:
         left_out.add("annotation")
     for field, value in ast.iter_fields(node):
+        if field in left_out:
+            continue
         parts = value if isinstance(value, list) else [value]
-        if field not in left_out:
-            yield from (part for part in parts if _is_read(part))
+        yield from filter(_is_read, parts)
 
 
 def _is_read(part: object) -> bool:
@@ -223,7 +225,8 @@ def unbound_names(text: str) -> set[str]:
     reader.read(tree.body)
     if _ALL in reader.bound:
         return reader.unbound
-    return reader.unbound | (used_names(text) - reader.bound - _OF_EVERY_CLASS)
+    never_bound = used_names(text) - reader.bound - _OF_EVERY_CLASS
+    return reader.unbound | never_bound
 
 
 def has_lazy_annotations(tree: ast.Module) -> bool:
@@ -298,7 +301,9 @@ def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
     body = tree.body
     for part in filter(None, owner.split(".")):
         classes = [node for node in body if getattr(node, "name", None) == part]
-        body = getattr(classes[0], "body", []) if classes else []
+        body = []
+        if classes:
+            body = getattr(classes[0], "body", [])
     lines: list[int] = []
     for node in _statements_at_import(body):
         is_reader = name in names_at_import(node, with_annotations=False)

@@ -95,11 +95,16 @@ def without_import(module: ModuleTree, name: str) -> str:
     for node in module.tree.body:
         if not isinstance(node, IMPORTS):
             continue
-        others = [alias for alias in node.names if (alias.asname or alias.name) != name]
+        others: list[ast.alias] = []
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            if bound != name:
+                others.append(alias)
         if not others:
             start, end = span(module.source, node)
-            # + 1: the newline behind it, too.
-            return (module.source[:start] + module.source[end + 1 :]).decode()
+            before = module.source[:start]
+            behind = module.source[end + 1 :]  # + 1: its newline goes, too
+            return (before + behind).decode()
         if len(others) < len(node.names):
             return _with_names(module, node, others)
     return module.source.decode()
@@ -140,7 +145,7 @@ def _imports_at_top(tree: ast.Module) -> list[_Import]:
 
 def _takes(node: _Import, new: _Import, module: ModuleTree) -> bool:
     """Whether a name can be added to an import: it is from the same module, and plainly written."""
-    if not isinstance(node, ast.ImportFrom) or not isinstance(new, ast.ImportFrom):
+    if isinstance(node, ast.Import) or isinstance(new, ast.Import):
         return False
     if module.absolute(node.module, node.level) != new.module:
         return False
@@ -167,7 +172,8 @@ def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias])
 
 def _section(node: _Import, module: ModuleTree) -> str:
     """Name the package that an import is of; the modules of the standard library are one."""
-    top = _modules_of(node, module)[0].partition(".")[0]
+    first = _modules_of(node, module)[0]
+    top = first.partition(".")[0]
     if top in sys.stdlib_module_names:
         return "the standard library"
     return top

@@ -56,7 +56,9 @@ def _add_after_imports(
         ordered: The readers in order so far; is extended.
         entered: The modules whose imports are being followed, which may import each other.
     """
-    if name not in readers or name in ordered or name in entered:
+    if name not in readers:
+        return
+    if name in ordered or name in entered:
         return
     entered.add(name)
     for pile_import in readers[name].imports:
@@ -78,6 +80,7 @@ def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
         }
         last_by_target.update(dict.fromkeys(targets, patch.name))
         if predecessors:
-            yield patch.__replace__(after=tuple(sorted(predecessors)))
+            after = tuple(sorted(predecessors))
+            yield patch.__replace__(after=after)
         else:
             yield patch

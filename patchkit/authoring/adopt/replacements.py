@@ -90,10 +90,11 @@ def _replace_value(
     names_of_new = names_in(ast.parse(f"({value})"))
     # A value that reads a name set here means what the statement sets: it has to come after that.
     is_independent = names_of_new.isdisjoint({member.name, *values})
+    is_declaration = isinstance(old, ast.AnnAssign) and old.value is None
     if old_value is not None and is_independent:
         start, end = span(source, old_value)
         module.text = rewritten(source, lambda _: [(start, end, value)]).decode()
-    elif isinstance(old, ast.AnnAssign) and old.value is None and is_independent:
+    elif is_declaration and is_independent:
         _, end = span(source, old)
         module.text = rewritten(source, lambda _: [(end, end, f" = {value}")]).decode()
     elif not code.has_lines_of_its_own(old):

@@ -31,6 +31,9 @@ def body_word(module: str, base: str) -> str:
         module: The dotted name of the module.
         base: The common package of the pile's modules.
     """
-    parts = module.removeprefix(base).strip(".").split(".")
-    word = "_".join(part.removeprefix("patch_").strip("_") for part in parts).lower()
-    return word or "pile"
+    words: list[str] = []
+    inner = module.removeprefix(base).strip(".")
+    for part in inner.split("."):
+        word = part.removeprefix("patch_")
+        words.append(word.strip("_"))
+    return "_".join(words).lower() or "pile"

@@ -95,7 +95,8 @@ class Subclass:
             return
         fields = _annotated(self.upstream.body)
         new_fields = _annotated(self.members)
-        for name in sorted(new_fields | (fields & self.overridden)):
+        overridden_fields = fields & self.overridden
+        for name in sorted(new_fields | overridden_fields):
             yield f"{name} would be a field, which the decorator of upstream's class makes"
         if "__post_init__" in self.overridden - self.own_names:
             yield "__post_init__ would be called, which upstream's __init__ does not"
@@ -124,7 +125,8 @@ class Subclass:
         if private:
             yield f"its class uses {private}, which is private to it"
         read = set().union(*map(self._read_by, self.members))
-        for name in sorted(read & (self.own_names - self.overridden)):
+        kept_names = self.own_names - self.overridden
+        for name in sorted(read & kept_names):
             yield f"{name} is a name of its module, and a member of upstream's class"
         for name in sorted(read & set(self.originals)):
             yield f"its members are made from upstream's {name}"
@@ -166,16 +168,19 @@ class Subclass:
             allowed.add(value)
             if node.attr in self.overridden:
                 return f"it calls upstream's own {value.id}.{node.attr}"
-        is_super = isinstance(value, ast.Call) and dotted(value.func) == "super"
-        if not isinstance(value, ast.Call) or not is_super:
+        if not isinstance(value, ast.Call):
+            return ""
+        if dotted(value.func) != "super":
             return ""
         allowed.update([value.func, *value.args])
-        # `super(Original, self)` begins above upstream's class, and means the same in it.
-        starts_above = bool(value.args) and dotted(value.args[0]) in self.originals
-        if starts_above:
-            return ""
+        if value.args:
+            first_argument = dotted(value.args[0])
+            # `super(Original, self)` begins above upstream's class, and means the same in it.
+            if first_argument in self.originals:
+                return ""
         # A decorator may have given upstream's class an `__init__`, as `dataclass` does.
-        is_generated = bool(self.upstream.decorator_list) and node.attr.startswith("__")
+        is_decorated = bool(self.upstream.decorator_list)
+        is_generated = is_decorated and node.attr.startswith("__")
         if node.attr in self.own_names or is_generated:
             return f"it calls super().{node.attr}, which upstream's class has itself"
         return ""

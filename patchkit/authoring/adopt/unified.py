@@ -119,7 +119,9 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
 
 def _is_remark(lines: Sequence[str], index: int) -> bool:
     """Return whether a line is git's remark that a file does not end with a newline."""
-    return index < len(lines) and lines[index].startswith("\\")
+    if index >= len(lines):
+        return False
+    return lines[index].startswith("\\")
 
 
 def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:

@@ -60,5 +60,7 @@ def element_text(content: bytes, node: ast.expr) -> str:
 def _is_same_code(text: str, expected: str) -> bool:
     """Whether two expressions are parsed as the same; a `text` that is no Python never is."""
     tree, fault = parse(f"_ = {text}".encode())
+    if fault:
+        return False
     expected_tree, _ = parse(f"_ = {expected}".encode())
-    return not fault and ast.dump(tree) == ast.dump(expected_tree)
+    return ast.dump(tree) == ast.dump(expected_tree)

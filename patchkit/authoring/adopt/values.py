@@ -20,9 +20,10 @@ def value_text(text: str, margin: str) -> str | None:
         None if the statement is no assignment, or sets nothing.
     """
     (node,) = ast.parse(text).body
-    value = getattr(node, "value", None)
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or value is None:
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         return None
-    value_alone = element_text(text.encode(), value)
+    if node.value is None:
+        return None
+    value_alone = element_text(text.encode(), node.value)
     lines = indented(f"{_NAME}{value_alone}", margin)
     return lines.removeprefix(f"{margin}{_NAME}")
