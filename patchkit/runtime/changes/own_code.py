@@ -5,20 +5,24 @@ A call of one of them shows that the patch is in effect.
 
 from collections.abc import Iterator
 from enum import Enum
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
+    WRAPPERS,
     inside,
     is_decorated,
     namespace,
 )
 from patchkit.runtime.changes.site import Site
 
-WRAPPERS = "patchkit.runtime.changes.objects.wrap"
+_WRAP = "patchkit.runtime.changes.objects.wrap"
 """The module that makes the functions of Wrap; each has a code object of its own."""
+
+_WITH_FUNCTIONS = frozenset(WRAPPERS)
+"""Types of objects that `inside` looks into."""
 
 _MAKERS = ("__init__", "__new__")
 """Methods that run when an object of a class is made."""
@@ -98,9 +102,81 @@ def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
             yield function
 
 
+def functions_beneath(function: FunctionType, pack: str) -> list[FunctionType]:
+    """Return the functions of a pack that the decorators of a function have put it around.
+
+    Args:
+        function: The decorated function.
+        pack: The name of the pack's package.
+    """
+    found: list[FunctionType] = []
+    inner: FunctionType | None = function
+    while inner is not None and len(found) < _DEEPEST:
+        wrapped = getattr(inner, "__wrapped__", None)
+        if wrapped is None:
+            break
+        inner = _own(wrapped, pack)
+        if inner is not None:
+            found.append(inner)
+    return found
+
+
+def holders_of_code(module: ModuleType, pack: str) -> dict[int, list[int]]:
+    """Find the functions that are attributes of a module of a pack, or of its classes.
+
+    Args:
+        module: The module.
+        pack: The name of the pack's package.
+
+    Returns:
+        For the `id` of each code, the `id` of each function that runs it, itself or beneath its
+        decorators.
+    """
+    holders: dict[int, list[int]] = {}
+    for function in _attributes_of(module, pack):
+        identity = id(function)
+        holders.setdefault(id(function.__code__), []).append(identity)
+        for inner in functions_beneath(function, pack):
+            holders.setdefault(id(inner.__code__), []).append(identity)
+    return holders
+
+
+def _attributes_of(module: ModuleType, pack: str) -> Iterator[FunctionType]:
+    """Yield the functions of a pack that a module, or a class that it defines, has as attributes.
+
+    Unlike `functions_in`, this asks nothing but its type of a value, as there may be any object.
+    """
+    attributes = namespace(module)
+    for value in list(attributes.values()):
+        members = [value]
+        if issubclass(type(value), type):
+            home = vars(value).get("__module__")
+            if home == attributes.get("__name__"):
+                members = list(vars(value).values())
+        for member in members:
+            parts: tuple[Any, ...] = (member,)
+            if type(member) in _WITH_FUNCTIONS:
+                parts = inside(member)
+            for part in parts:
+                function = _first_own(part, pack)
+                if function is not None:
+                    yield function
+
+
+def _first_own(value: Any, pack: str) -> FunctionType | None:
+    """As `_own`, for any object: quick, and without a question to one that has no function."""
+    if type(value) is FunctionType:
+        if not hasattr(value, "__wrapped__"):
+            return value
+        return _own(value, pack)
+    if "__wrapped__" in namespace(value):
+        return _own(value, pack)
+    return None
+
+
 def _of_pack(cls: type, pack: str) -> list[type]:
     """Return those of a class and its bases that the pack defines."""
-    return [base for base in cls.__mro__ if _within(base.__module__, pack)]
+    return [base for base in cls.__mro__ if is_within(base.__module__, pack)]
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
@@ -121,7 +197,7 @@ def _own(value: Any, pack: str) -> FunctionType | None:
     for _ in range(_DEEPEST):
         if isinstance(value, FunctionType):
             home = value.__globals__.get("__name__")
-            if home == WRAPPERS or _within(home, pack):
+            if home == _WRAP or is_within(home, pack):
                 return value
         elif "_self_wrapper" in dir(type(value)):
             value = value._self_wrapper  # noqa: SLF001 - the body's function in wrapt's FunctionWrapper
@@ -132,6 +208,11 @@ def _own(value: Any, pack: str) -> FunctionType | None:
     return None
 
 
-def _within(module: object, pack: str) -> bool:
-    """Whether the name of a module is the pack's, or that of a module in it."""
+def is_within(module: object, pack: str) -> bool:
+    """Whether the name of a module is the pack's, or that of a module in it.
+
+    Args:
+        module: The name of the module; any other object is none.
+        pack: The name of the pack's package.
+    """
     return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")

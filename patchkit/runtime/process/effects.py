@@ -7,7 +7,7 @@ more. Code that torch.compile inlines is never called, but torch lists the code 
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 from weakref import ref
 
@@ -15,6 +15,7 @@ from patchkit.core.record import Record, field
 from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
+from patchkit.runtime.process.shared_code import PackCode, shared_by_targets
 
 Key = tuple[str, str]
 """The name of a patch, and one of its targets."""
@@ -41,30 +42,57 @@ class CallEvidence(Record, frozen=False, eq=False):
 
     Args:
         codes: The code of the patch that runs when the target is called now.
+        beneath: The code of the patch that decorators of this code may call; it counts where other
+            functions have the decorators' code, too.
+        functions: The `id` of each function whose code is in `codes`.
+        package: The package that other functions with this code may be in.
         homes: The modules of this code; a compiled artefact of torch may contain code of theirs.
         is_called: Whether the change was called already when it was applied, as an AfterImport is.
         is_unseen: Whether a call may run none of this code.
     """
 
     codes: list[CodeType] = field(default_factory=list)
+    beneath: list[CodeType] = field(default_factory=list)
+    functions: set[int] = field(default_factory=set)
+    package: str = ""
     homes: set[str] = field(default_factory=set)
     is_called: bool = False
     is_unseen: bool = False
 
-    def add(self, value: Any, pack: str) -> None:
-        """Add the functions of a pack that a value consists of.
+    @property
+    def observed(self) -> list[CodeType]:
+        """All code of which is observed whether it runs."""
+        return [*self.codes, *self.beneath]
+
+    def add(self, value: Any) -> None:
+        """Add the functions of the package that a value consists of.
 
         Args:
             value: The object that a patch has set, such as a function, property or class.
-            pack: The name of the pack's package.
         """
-        from patchkit.runtime.changes.own_code import functions_in, is_unseen  # noqa: PLC0415 - only a process with a journal needs it
+        from patchkit.runtime.changes.own_code import (  # noqa: PLC0415 - only a process with a journal needs it
+            functions_beneath,
+            functions_in,
+            is_unseen,
+        )
 
-        for function in functions_in(value, pack):
-            self.codes.append(function.__code__)
-            self.homes.add(str(function.__globals__.get("__name__")))
-        if is_unseen(value, pack):
+        for function in functions_in(value, self.package):
+            self.add_function(function)
+            home = function.__globals__.get("__name__")
+            self.homes.add(str(home))
+            for inner in functions_beneath(function, self.package):
+                self.beneath.append(inner.__code__)
+        if is_unseen(value, self.package):
             self.is_unseen = True
+
+    def add_function(self, function: FunctionType) -> None:
+        """Add a function that runs when the target is called.
+
+        Args:
+            function: The function.
+        """
+        self.codes.append(function.__code__)
+        self.functions.add(id(function))
 
 
 Evidence = Mapping[Key, CallEvidence]
@@ -150,6 +178,7 @@ class Effects:
     def _begin(self) -> None:
         """Set or reset all that was observed."""
         self.compilers = Compilers()
+        self._pack_code = PackCode()
         self._guard = threading.Lock()
         # The evidence at the last look, and after each application since.
         self._observed: list[Evidence] = []
@@ -170,7 +199,7 @@ class Effects:
             return
         evidence = self._evidence()
         for target_evidence in evidence.values():
-            self.observer.watch(target_evidence.codes)
+            self.observer.watch(target_evidence.observed)
         self._observed.append(evidence)
         for listener in self.listeners:
             listener()
@@ -252,7 +281,7 @@ class Effects:
             for former_evidence in former:
                 self._judge(former_evidence, traced)
                 for target_evidence in former_evidence.values():
-                    self.observer.forget(target_evidence.codes)
+                    self.observer.forget(target_evidence.observed)
             del self._observed[: len(former)]
             self._called &= evidence.keys()  # others are not applied any more
             return self._judge(evidence, traced)
@@ -261,13 +290,21 @@ class Effects:
 
     def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
         """Return for each target whether it was called, and remember those that were."""
-        shared = _shared(evidence)
+        shared = shared_by_targets(
+            (target, code)
+            for (_, target), target_evidence in evidence.items()
+            for code in target_evidence.observed
+        )
+        self._pack_code.renew()
         observations: dict[Key, str] = {}
         for key, target_evidence in evidence.items():
             runs = self._runs(target_evidence.codes, traced)
-            has_run = any(ran and code not in shared for code, ran in runs.items())
-            if has_run or target_evidence.is_called:
+            if target_evidence.is_called:
                 self._called.add(key)
+            elif key not in self._called and any(runs.values()):
+                runs_beneath = self._runs(target_evidence.beneath, traced)
+                if self._has_own_run(target_evidence, {**runs, **runs_beneath}, shared):
+                    self._called.add(key)
             if key in self._called:
                 observations[key] = CALLED
             elif self._is_observable(target_evidence, runs):
@@ -277,6 +314,22 @@ class Effects:
                 if runs and all(ran is False for ran in runs.values()):
                     self._silent.add(key)
         return observations
+
+    def _has_own_run(
+        self,
+        evidence: CallEvidence,
+        runs: Mapping[int, bool | None],
+        shared: Collection[int],
+    ) -> bool:
+        """Whether code has run that is a target's own: no other target or function has it."""
+        for code in evidence.observed:
+            if not runs[id(code)] or id(code) in shared:
+                continue
+            if not self._pack_code.is_shared(
+                code, evidence.functions, evidence.package
+            ):
+                return True
+        return False
 
     def _evidence(self) -> Evidence:
         """Collect the evidence for each target of the applied patches."""
@@ -323,24 +376,17 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     is_attribute = ":" in target
     # A target without attribute is a module: an AfterImport or Provide has run with its import.
     evidence = CallEvidence(
-        homes={group.module, group.patch.body}, is_called=not is_attribute
+        package=package,
+        homes={group.module, group.patch.body},
+        is_called=not is_attribute,
     )
     for site_target, site in tuple(group.made.sites):
         if site_target == target:
             for value in values_at(site, patch):
-                evidence.add(value, package)
+                evidence.add(value)
     for route in tuple(group.made.routes):
         if route.target == target and route.edited is not None:
             function, _ = route.edited
-            evidence.codes.append(function.__code__)
+            evidence.add_function(function)
             evidence.homes.add(_EDITED)
     return evidence
-
-
-def _shared(evidence: Evidence) -> set[int]:
-    """Return the `id` of code that several targets share: a run does not show which was called."""
-    targets_by_code: dict[int, set[str]] = {}
-    for (_, target), target_evidence in evidence.items():
-        for code in target_evidence.codes:
-            targets_by_code.setdefault(id(code), set()).add(target)
-    return {code for code, targets in targets_by_code.items() if len(targets) > 1}
