@@ -7,15 +7,18 @@ more. Code that torch.compile inlines is never called, but torch lists the code 
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from patchkit.core.record import Record, field
 from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
-from patchkit.runtime.process.shared_code import PackCode, shared_by_targets
+
+if TYPE_CHECKING:
+    from patchkit.runtime.changes.own_code import SharedCode
 
 Key = tuple[str, str]
 """The name of a patch, and one of its targets."""
@@ -178,7 +181,7 @@ class Effects:
     def _begin(self) -> None:
         """Set or reset all that was observed."""
         self.compilers = Compilers()
-        self._pack_code = PackCode()
+
         self._guard = threading.Lock()
         # The evidence at the last look, and after each application since.
         self._observed: list[Evidence] = []
@@ -239,8 +242,9 @@ class Effects:
         written = self._imported or set()
         targets = sorted(self._schedule.targets - written)
         modules = [name for name in targets if name in sys.modules]
-        is_first = self._imported is None and bool(self._states.roles)
-        if not modules and not is_first:
+        is_first = self._imported is None
+        has_role = bool(self._states.roles)
+        if not modules and not (is_first and has_role):
             return
         self._imported = written.union(modules)
         waiting: dict[str, list[str]] = {}
@@ -290,45 +294,49 @@ class Effects:
 
     def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
         """Return for each target whether it was called, and remember those that were."""
-        shared = shared_by_targets(
+        observations: dict[Key, str] = {}
+        if not evidence:
+            return observations
+        self._shared.renew(
             (target, code)
             for (_, target), target_evidence in evidence.items()
             for code in target_evidence.observed
         )
-        self._pack_code.renew()
-        observations: dict[Key, str] = {}
         for key, target_evidence in evidence.items():
             runs = self._runs(target_evidence.codes, traced)
             if target_evidence.is_called:
                 self._called.add(key)
             elif key not in self._called and any(runs.values()):
                 runs_beneath = self._runs(target_evidence.beneath, traced)
-                if self._has_own_run(target_evidence, {**runs, **runs_beneath}, shared):
+                if self._has_own_run(target_evidence, {**runs, **runs_beneath}):
                     self._called.add(key)
+            # (A run that cannot be observed is None.)
+            none_ran = set(runs.values()) == {False}
             if key in self._called:
                 observations[key] = CALLED
-            elif self._is_observable(target_evidence, runs):
+            elif none_ran and self._is_observable(target_evidence):
                 observations[key] = NEVER_CALLED
             else:
                 observations[key] = NOT_OBSERVABLE
-                if runs and all(ran is False for ran in runs.values()):
+                if none_ran:
                     self._silent.add(key)
         return observations
 
+    @cached_property
+    def _shared(self) -> "SharedCode":
+        from patchkit.runtime.changes.own_code import SharedCode  # noqa: PLC0415 - as above
+
+        return SharedCode()
+
     def _has_own_run(
-        self,
-        evidence: CallEvidence,
-        runs: Mapping[int, bool | None],
-        shared: Collection[int],
+        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
     ) -> bool:
         """Whether code has run that is a target's own: no other target or function has it."""
         for code in evidence.observed:
-            if not runs[id(code)] or id(code) in shared:
-                continue
-            if not self._pack_code.is_shared(
-                code, evidence.functions, evidence.package
-            ):
-                return True
+            if runs[id(code)]:
+                functions = evidence.functions
+                if not self._shared.is_shared(code, functions, evidence.package):
+                    return True
         return False
 
     def _evidence(self) -> Evidence:
@@ -355,15 +363,11 @@ class Effects:
                 runs[identity] = self.observer.has_run(code)
         return runs
 
-    def _is_observable(
-        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
-    ) -> bool:
-        """Whether a call of a target, of which none was seen, would have been seen."""
+    def _is_observable(self, evidence: CallEvidence) -> bool:
+        """Whether a call of a target would have run its code here, and not a compiler's."""
         if self.compilers.is_silent or evidence.is_unseen:
             return False
-        if not evidence.homes.isdisjoint(self.compilers.loaded):
-            return False
-        return bool(runs) and all(has_run is False for has_run in runs.values())
+        return evidence.homes.isdisjoint(self.compilers.loaded)
 
 
 def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
@@ -372,7 +376,8 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
 
     patch = group.patch.name
     # A call of an AfterImport puts functions of the package there that it belongs to.
-    package = group.made.of_calls.get(target) or group.patch.row.pack
+    package_of_call = group.made.of_calls.get(target)
+    package = package_of_call or group.patch.row.pack
     is_attribute = ":" in target
     # A target without attribute is a module: an AfterImport or Provide has run with its import.
     evidence = CallEvidence(

@@ -155,13 +155,13 @@ def test_a_pack_is_searched_only_where_something_has_run(
 ) -> None:
     """Then each module is searched once, and only a run of something else looks for new ones."""
     searched: list[str] = []
-    search = own_code.holders_of_code
+    search = own_code._holders_of_code
 
     def holders(module: ModuleType, pack: str) -> Any:
         searched.append(module.__name__)
         return search(module, pack)
 
-    monkeypatch.setattr(own_code, "holders_of_code", holders)
+    monkeypatch.setattr(own_code, "_holders_of_code", holders)
     assert told(NEWG, runs=("None",)) == [NEVER_CALLED, NEVER_CALLED]
     assert not searched
     runs = ("helpers.Helper.help()", "None", "mod.g()", "None")
