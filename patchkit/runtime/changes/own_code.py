@@ -132,10 +132,10 @@ def _holders_of_code(module: ModuleType, pack: str) -> _Holders:
     """
     holders: _Holders = {}
     for function in _attributes_of(module, pack):
-        identity = id(function)
-        holders.setdefault(id(function.__code__), []).append(identity)
-        for inner in functions_beneath(function, pack):
-            holders.setdefault(id(inner.__code__), []).append(identity)
+        beneath = functions_beneath(function, pack)
+        for part in (function, *beneath):
+            identity = id(part.__code__)
+            holders.setdefault(identity, []).append(id(function))
     return holders
 
 
@@ -237,7 +237,8 @@ class SharedCode:
         first_targets: dict[int, str] = {}
         for target, code in codes:
             identity = id(code)
-            if first_targets.setdefault(identity, target) != target:
+            first_target = first_targets.setdefault(identity, target)
+            if target != first_target:
                 self._at_targets.add(identity)
 
     def is_shared(self, code: CodeType, functions: set[int], pack: str) -> bool:
@@ -254,7 +255,8 @@ class SharedCode:
         if pack not in self._packs:
             self._packs[pack] = self._search(pack)
         for holders in self._packs[pack]:
-            if not functions.issuperset(holders.get(identity, ())):
+            found = holders.get(identity, ())
+            if not functions.issuperset(found):
                 self._shared[identity] = code
                 return True
         return False
