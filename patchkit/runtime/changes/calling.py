@@ -104,7 +104,8 @@ class _Search:
         self._is_found = self._is_goal(value)
         # Code that has the name of a module, as an `import` does, leads to the module.
         self._look_up_in(sys.modules)
-        for ancestor in (owner, *getattr(owner, "__mro__", type(owner).__mro__)):
+        ancestors = getattr(owner, "__mro__", type(owner).__mro__)
+        for ancestor in (owner, *ancestors):
             # No function has the search itself (`self`) as its globals. So with this home only a
             # lenient search follows functions.
             self._look_up_in(namespace(ancestor), home=self)
@@ -114,8 +115,9 @@ class _Search:
         self._pending.append(value)
         # Any method of a class may be called, as if code mentioned its name.
         if issubclass(type(value), type):
-            methods = vars(value).items()
-            self._pending += [name for name, part in methods if not self._is_goal(part)]
+            for name, part in vars(value).items():
+                if not self._is_goal(part):
+                    self._pending.append(name)
         while self._pending and not self._is_found and len(self._visited) < _MOST:
             current = self._pending.pop(0)
             for part in self._parts(current):
@@ -215,7 +217,8 @@ def _variables(function: FunctionType) -> list[Any]:
     ]
     # Reading bytecode takes long. It is not read if all values are plain, as these lead nowhere.
     loaded: Iterable[str] = ()
-    if any(type(value) not in _PLAIN for _, value in variables):
+    kinds = {type(value) for _, value in variables}
+    if not kinds.issubset(_PLAIN):
         loaded = _loaded(code, _VARIABLES)
     return [value for name, value in variables if name in loaded]
 
@@ -235,8 +238,12 @@ def _loaded(code: CodeType, instructions: re.Pattern[str]) -> dict[str, None]:
         if instructions.search(instruction.opname):
             argument = instruction.argval
             # Some instructions have two names, such as LOAD_FAST_LOAD_FAST.
-            several = argument if isinstance(argument, tuple) else (argument,)
-            names.update((name, None) for name in several if isinstance(name, str))
+            several = (argument,)
+            if isinstance(argument, tuple):
+                several = argument
+            for name in several:
+                if isinstance(name, str):
+                    names[name] = None
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = _loaded(constant, instructions)
@@ -256,7 +263,8 @@ def _used_of(value: Any) -> Iterable[Any] | None:
     if kind is MethodType:
         return _called(value.__func__, value.__self__)
     if issubclass(kind, functools.partial):
-        return [*_called(value.func, *value.args), *value.keywords.values()]
+        called = _called(value.func, *value.args)
+        return [*called, *value.keywords.values()]
     if issubclass(kind, _CONTAINERS):
         return gc.get_referents(value)
     if hasattr(kind, "_self_wrapper"):  # wrapt's FunctionWrapper
@@ -285,6 +293,8 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     names = code.co_varnames[: code.co_argcount]
     # The name of `*args`, if there is one, stands for all further arguments. Among the variables it
     # comes after the named parameters.
-    others = code.co_varnames[len(names) + code.co_kwonlyargcount :][:1]
+    named_count = len(names) + code.co_kwonlyargcount
+    others = code.co_varnames[named_count : named_count + 1]
     named = zip(names + others * len(arguments), arguments, strict=False)
-    return [function, *(argument for name, argument in named if name in loaded)]
+    used = [argument for name, argument in named if name in loaded]
+    return [function, *used]

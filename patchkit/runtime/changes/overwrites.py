@@ -105,7 +105,9 @@ def _compared(value: Any, by: str, goal: Any, owner: Any) -> Overwrite:
     from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
 
     answer = may_call(value, goal, owner)
-    return Overwrite(value, by, wraps=answer is not False, unsure=answer is None)
+    can_call = answer is not False
+    is_unsure = answer is None
+    return Overwrite(value, by, wraps=can_call, unsure=is_unsure)
 
 
 def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
@@ -119,13 +121,15 @@ def strangers_on_copies(site: Site) -> Iterator[tuple[str, Overwrite]]:
     """
     for owner, name in list(site.aliases.values()):
         value = read(owner, name)
-        if value is site.current or value is MISSING or site.is_patched(owner, name):
+        is_intact = value is site.current or value is MISSING
+        if is_intact or site.is_patched(owner, name):
             continue
         copy = _copy_name(owner, name)
         if site.knows(value):
             yield copy, Overwrite(value, "what it copied before", wraps=False)
         else:
-            yield copy, _compared(value, described(value), site.current, owner)
+            by = described(value)
+            yield copy, _compared(value, by, site.current, owner)
 
 
 def _copy_name(owner: Any, name: TargetStep) -> str:
@@ -165,7 +169,9 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
     if owner is sys.modules:
         return _other_module(now, stop, route)
     # If the step has a site, or is repointed with one, the value may be any that the site has had.
-    for site in (sites.get(owner, step), sites.leader(owner, step)):
+    changed = sites.get(owner, step)
+    leader = sites.leader(owner, step)
+    for site in (changed, leader):
         if site is None:
             continue
         with site.guard:  # another thread may be changing it, so it is read once more
@@ -174,7 +180,8 @@ def _stranger_at_step(stop: RouteStep, route: Route, sites: Sites) -> Overwrite 
                 return None
             if site.layers:
                 value = site.current  # what a foreign value may call
-    return _compared_beyond((owner, step, value), now, described(now), route)
+    by = described(now)
+    return _compared_beyond((owner, step, value), now, by, route)
 
 
 def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwrite:
@@ -215,7 +222,8 @@ def _other_module(now: Any, stop: RouteStep, route: Route) -> Overwrite | None:
         return None  # the import that is to come, or to end, applies the patches
     origin = getattr(now, "__file__", None)
     _, _, former = stop
-    if origin and origin == getattr(former, "__file__", None):
+    former_origin = getattr(former, "__file__", None)
+    if origin and origin == former_origin:
         # Somebody has executed the file once more: the next check applies the patches to that.
         return None
     by = f"another module under its name ({origin or 'made by hand'})"
@@ -240,7 +248,8 @@ def _stranger_in(
     code_site = sites.noted(CodeSites).get(function)
     if code_site is not None and code_site.is_intact():
         return None
-    by = f"another code in the same function ({now.co_filename}:{now.co_firstlineno})"
+    line = f"{now.co_filename}:{now.co_firstlineno}"
+    by = f"another code in the same function ({line})"
     if _is_instrumented(now, code):
         return Overwrite(now, by, wraps=True)
     # Foreign code that wraps the function calls a copy of it, which has the former code.
@@ -253,7 +262,9 @@ def _is_instrumented(now: CodeType, code: CodeType) -> bool:
     for attribute in ("co_name", "co_filename", "co_firstlineno"):
         if getattr(now, attribute) != getattr(code, attribute):
             return False
-    return {*code.co_names, *code.co_consts} <= {*now.co_names, *now.co_consts}
+    loaded = {*code.co_names, *code.co_consts}
+    loaded_now = {*now.co_names, *now.co_consts}
+    return loaded <= loaded_now
 
 
 def route_of(
@@ -287,7 +298,8 @@ def route_of(
         if value is MISSING:
             break
         is_stored = isinstance(step, Item) or step in namespace(owner)
-        is_bound = hasattr(type(value), "__get__") and not isinstance(owner, type)
+        is_descriptor = hasattr(type(value), "__get__")
+        is_bound = is_descriptor and not isinstance(owner, type)
         if is_bound and not is_stored:
             break  # a method or property of the object's class, which is a new object each time
         if (id(owner), step) not in own:

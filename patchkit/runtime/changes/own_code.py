@@ -3,25 +3,33 @@
 A call of one of them shows that the patch is in effect.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from types import FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
+    WRAPPERS,
     inside,
     is_decorated,
     namespace,
 )
 from patchkit.runtime.changes.site import Site
 
-WRAPPERS = "patchkit.runtime.changes.objects.wrap"
+_WRAP = "patchkit.runtime.changes.objects.wrap"
 """The module that makes the functions of Wrap; each has a code object of its own."""
+
+_WITH_FUNCTIONS = frozenset(WRAPPERS)
+"""Types of objects that `inside` looks into."""
 
 _MAKERS = ("__init__", "__new__")
 """Methods that run when an object of a class is made."""
+
+_Holders = dict[int, list[int]]
+"""For the `id` of each code, the `id` of each function that runs it."""
 
 _DEEPEST = 20
 """The most decorators around one function that are followed."""
@@ -98,6 +106,72 @@ def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
             yield function
 
 
+def functions_beneath(function: FunctionType, pack: str) -> list[FunctionType]:
+    """Return the functions of a pack that the decorators of a function have put it around.
+
+    Args:
+        function: The decorated function.
+        pack: The name of the pack's package.
+    """
+    found: list[FunctionType] = []
+    inner: FunctionType | None = function
+    while inner is not None and len(found) < _DEEPEST:
+        wrapped = getattr(inner, "__wrapped__", None)
+        if wrapped is None:
+            break
+        inner = _own(wrapped, pack)
+        if inner is not None:
+            found.append(inner)
+    return found
+
+
+def _holders_of_code(module: ModuleType, pack: str) -> _Holders:
+    """Find the functions that are attributes of a module of a pack, or of its classes.
+
+    Code beneath a decorator is of the decorated function.
+    """
+    holders: _Holders = {}
+    for function in _attributes_of(module, pack):
+        beneath = functions_beneath(function, pack)
+        for part in (function, *beneath):
+            identity = id(part.__code__)
+            holders.setdefault(identity, []).append(id(function))
+    return holders
+
+
+def _attributes_of(module: ModuleType, pack: str) -> Iterator[FunctionType]:
+    """Yield the functions of a pack that a module, or a class that it defines, has as attributes.
+
+    Unlike `functions_in`, this asks nothing but its type of a value, as there may be any object.
+    """
+    attributes = namespace(module)
+    for value in list(attributes.values()):
+        members = [value]
+        if issubclass(type(value), type):
+            home = vars(value).get("__module__")
+            if home == attributes.get("__name__"):
+                members = list(vars(value).values())
+        for member in members:
+            parts: tuple[Any, ...] = (member,)
+            if type(member) in _WITH_FUNCTIONS:
+                parts = inside(member)
+            for part in parts:
+                function = _first_own(part, pack)
+                if function is not None:
+                    yield function
+
+
+def _first_own(value: Any, pack: str) -> FunctionType | None:
+    """As `_own`, for any object: quick, and without a question to one that has no function."""
+    if type(value) is FunctionType:
+        if not hasattr(value, "__wrapped__"):
+            return value
+        return _own(value, pack)
+    if "__wrapped__" in namespace(value):
+        return _own(value, pack)
+    return None
+
+
 def _of_pack(cls: type, pack: str) -> list[type]:
     """Return those of a class and its bases that the pack defines."""
     return [base for base in cls.__mro__ if _within(base.__module__, pack)]
@@ -121,7 +195,7 @@ def _own(value: Any, pack: str) -> FunctionType | None:
     for _ in range(_DEEPEST):
         if isinstance(value, FunctionType):
             home = value.__globals__.get("__name__")
-            if home == WRAPPERS or _within(home, pack):
+            if home == _WRAP or _within(home, pack):
                 return value
         elif "_self_wrapper" in dir(type(value)):
             value = value._self_wrapper  # noqa: SLF001 - the body's function in wrapt's FunctionWrapper
@@ -135,3 +209,69 @@ def _own(value: Any, pack: str) -> FunctionType | None:
 def _within(module: object, pack: str) -> bool:
     """Whether the name of a module is the pack's, or that of a module in it."""
     return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")
+
+
+class SharedCode:
+    """Tells which code other targets have, too, or functions of a pack that no patch has set.
+
+    All functions that one decorator has made share the code of the function inside that decorator:
+    a run of it does not show which of them was called.
+    """
+
+    def __init__(self) -> None:
+        # By `id`, which no other code gets while the code is kept here.
+        self._shared: dict[int, CodeType] = {}
+        # What was found in a module, by its name, with the number of attributes that it had then.
+        self._searched: dict[str, tuple[int, _Holders]] = {}
+        self._at_targets: set[int] = set()
+        self._packs: dict[str, list[_Holders]] = {}
+
+    def renew(self, codes: Iterable[tuple[str, CodeType]]) -> None:
+        """Compare targets; ask anew which modules of packs are loaded, as their number grows.
+
+        Args:
+            codes: Pairs of a target and a code that runs for it.
+        """
+        self._packs.clear()
+        self._at_targets.clear()
+        first_targets: dict[int, str] = {}
+        for target, code in codes:
+            identity = id(code)
+            first_target = first_targets.setdefault(identity, target)
+            if target != first_target:
+                self._at_targets.add(identity)
+
+    def is_shared(self, code: CodeType, functions: set[int], pack: str) -> bool:
+        """Whether another target, or another function of a pack, has some code.
+
+        Args:
+            code: The code.
+            functions: The `id` of each function that a patch has set at the target, and runs it.
+            pack: The name of the pack's package.
+        """
+        identity = id(code)
+        if identity in self._shared or identity in self._at_targets:
+            return True
+        if pack not in self._packs:
+            self._packs[pack] = self._search(pack)
+        for holders in self._packs[pack]:
+            found = holders.get(identity, ())
+            if not functions.issuperset(found):
+                self._shared[identity] = code
+                return True
+        return False
+
+    def _search(self, pack: str) -> list[_Holders]:
+        """Return the functions in each loaded module of a pack."""
+        found: list[_Holders] = []
+        for name, module in list(sys.modules.items()):
+            # (Most modules are none of the pack: the first question is the quickest.)
+            if not name.startswith(pack) or not _within(name, pack):
+                continue
+            size = len(namespace(module))
+            former_size, holders = self._searched.get(name, (0, {}))
+            if size != former_size:
+                holders = _holders_of_code(module, pack)
+                self._searched[name] = (size, holders)
+            found.append(holders)
+        return found

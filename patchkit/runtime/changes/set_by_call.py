@@ -6,7 +6,7 @@ the call, the namespaces of the targets' modules are compared, to find what it c
 
 import importlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -199,7 +199,7 @@ class PreparedSets(Record, frozen=False, eq=False):
             self._put_layers(values)
         except BaseException:
             for each, value in zip(self.named, values, strict=False):
-                if not each.site.layers or each.layer not in each.site.layers:
+                if each.layer not in each.site.layers:
                     _put_back(each.site, value)
             raise
         finally:
@@ -221,11 +221,11 @@ class PreparedSets(Record, frozen=False, eq=False):
     def _compare(self, snapshot: "_Snapshot") -> None:
         """Note what the call has changed besides the named targets."""
         named = {site_key(each.site.owner, each.site.name) for each in self.named}
-        differences = [
-            difference
-            for difference in snapshot.differences()
-            if site_key(difference.owner, difference.attribute) not in named
-        ]
+        differences: list[_Difference] = []
+        for difference in snapshot.differences():
+            key = site_key(difference.owner, difference.attribute)
+            if key not in named:
+                differences.append(difference)
         self._unnamed = [difference.name for difference in differences]
         found = [each.name for each in differences if not each.is_new]
         self.result = {"call": self.name, "left": [], "unnamed": found}
@@ -252,7 +252,10 @@ class PreparedSets(Record, frozen=False, eq=False):
 
     def undo(self) -> None:
         """Remove the layers, then call what the function has returned, if that is an undo."""
-        errors = unwind([partial(each.site.remove, each.layer) for each in self.named])
+        removals: list[Callable[[], None]] = [
+            partial(each.site.remove, each.layer) for each in self.named
+        ]
+        errors = unwind(removals)
         has_undo = self.call.returned_undo
         errors += unwind([self.call.undo])
         if has_undo:
@@ -308,7 +311,8 @@ class _Snapshot:
         self._spaces: list[tuple[str, Any, dict[str, Any]]] = []
         for module in sorted(of_modules, key=lambda module: module.__name__):
             name = module.__name__
-            self._spaces.append((f"{name}:", module, dict(namespace(module))))
+            attributes = dict(namespace(module))
+            self._spaces.append((f"{name}:", module, attributes))
             for cls in _classes_of(module, name):
                 label = f"{name}:{cls.__qualname__}."
                 self._spaces.append((label, cls, dict(vars(cls))))
@@ -332,12 +336,14 @@ class _Snapshot:
         if attribute in _KEPT_BY_PYTHON:
             return True
         if isinstance(value, ModuleType) and isinstance(owner, ModuleType):
-            return value is sys.modules.get(f"{owner.__name__}.{attribute}")
+            submodule = f"{owner.__name__}.{attribute}"
+            return value is sys.modules.get(submodule)
         name: TargetStep = attribute
-        for site in (self._sites.get(owner, name), self._sites.leader(owner, name)):
-            if site is not None and site.knows(value):
-                return True
-        return False
+        changed = self._sites.get(owner, name)
+        leader = self._sites.leader(owner, name)
+        if changed is not None and changed.knows(value):
+            return True
+        return leader is not None and leader.knows(value)
 
 
 def _classes_of(owner: Any, module: str) -> Iterator[type]:

@@ -81,8 +81,8 @@ class Sites(Record, frozen=False, eq=False):
         """
         for site in self:
             # If the owner is a class, the class names its module.
-            homes = (site.home, namespace(site.owner).get("__module__"))
-            if module in homes and not site.layers:
+            home_of_class = namespace(site.owner).get("__module__")
+            if module in (site.home, home_of_class) and not site.layers:
                 key = site_key(site.owner, site.name)
                 self._sites.pop(key, None)
                 self._inheriting.pop(key, None)
@@ -139,14 +139,17 @@ class Sites(Record, frozen=False, eq=False):
         Returns:
             Their sites.
         """
-        deriving = [
-            other
-            for other in list(self._inheriting.values())
-            if other is not site and other.layers and self._inherits_from(other, site)
-        ]
+        deriving: list[Site] = []
+        for other in list(self._inheriting.values()):
+            if other is site or not other.layers:
+                continue
+            if self._inherits_from(other, site):
+                deriving.append(other)
         for owner, name in list(site.aliases.values()):
             copy = self.get(owner, name)
-            if copy and copy is not site and copy.layers and site.knows(copy.original):
+            if copy is None or copy is site or not copy.layers:
+                continue
+            if site.knows(copy.original):
                 deriving.append(copy)
         return deriving
 
@@ -183,8 +186,11 @@ class Sites(Record, frozen=False, eq=False):
         for cls in bases:
             if name not in vars(cls):
                 continue
-            for candidate in (self.get(cls, name), self.leader(cls, name)):
-                if candidate is not None and candidate.knows(vars(cls)[name]):
+            value = vars(cls)[name]
+            changed = self.get(cls, name)
+            leader = self.leader(cls, name)
+            for candidate in (changed, leader):
+                if candidate is not None and candidate.knows(value):
                     return True
             return False  # the nearest base that has the name decides
         return False
@@ -211,7 +217,8 @@ class Sites(Record, frozen=False, eq=False):
         Args:
             kind: The name of the class, so that the caller need not import it.
         """
-        return any(noted.__name__ == kind for noted in list(self._states))
+        names = [noted.__name__ for noted in list(self._states)]
+        return kind in names
 
     def noted(self, kind: Callable[[], _State]) -> _State:
         """Return this process's only object of a class, in which a kind of change keeps its state.

@@ -68,10 +68,10 @@ def replace_key(holder: dict[Any, Any], old: Any, new: Any) -> None:
     if new in holder:
         raise ValueError("it has an equal key")
     keys = list(holder)
-    position = next((number for number, key in enumerate(keys) if key is old), None)
-    if position is None:  # another thread has removed it
+    positions = [number for number, key in enumerate(keys) if key is old]
+    if not positions:  # another thread has removed it
         raise KeyError(old)
-    following = keys[position + 1 :]
+    following = keys[positions[0] + 1 :]
     # To keep the order, all items after the key are removed and added again.
     old_keys = [old, *following]
     new_keys = [new, *following]

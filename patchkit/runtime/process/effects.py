@@ -7,14 +7,18 @@ more. Code that torch.compile inlines is never called, but torch lists the code 
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import CodeType
-from typing import Any
+from functools import cached_property
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from patchkit.core.record import Record, field
 from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
+
+if TYPE_CHECKING:
+    from patchkit.runtime.changes.own_code import SharedCode
 
 Key = tuple[str, str]
 """The name of a patch, and one of its targets."""
@@ -41,30 +45,57 @@ class CallEvidence(Record, frozen=False, eq=False):
 
     Args:
         codes: The code of the patch that runs when the target is called now.
+        beneath: The code of the patch that decorators of this code may call; it counts where other
+            functions have the decorators' code, too.
+        functions: The `id` of each function whose code is in `codes`.
+        package: The package that other functions with this code may be in.
         homes: The modules of this code; a compiled artefact of torch may contain code of theirs.
         is_called: Whether the change was called already when it was applied, as an AfterImport is.
         is_unseen: Whether a call may run none of this code.
     """
 
     codes: list[CodeType] = field(default_factory=list)
+    beneath: list[CodeType] = field(default_factory=list)
+    functions: set[int] = field(default_factory=set)
+    package: str = ""
     homes: set[str] = field(default_factory=set)
     is_called: bool = False
     is_unseen: bool = False
 
-    def add(self, value: Any, pack: str) -> None:
-        """Add the functions of a pack that a value consists of.
+    @property
+    def observed(self) -> list[CodeType]:
+        """All code of which is observed whether it runs."""
+        return [*self.codes, *self.beneath]
+
+    def add(self, value: Any) -> None:
+        """Add the functions of the package that a value consists of.
 
         Args:
             value: The object that a patch has set, such as a function, property or class.
-            pack: The name of the pack's package.
         """
-        from patchkit.runtime.changes.own_code import functions_in, is_unseen  # noqa: PLC0415 - only a process with a journal needs it
+        from patchkit.runtime.changes.own_code import (  # noqa: PLC0415 - only a process with a journal needs it
+            functions_beneath,
+            functions_in,
+            is_unseen,
+        )
 
-        for function in functions_in(value, pack):
-            self.codes.append(function.__code__)
-            self.homes.add(str(function.__globals__.get("__name__")))
-        if is_unseen(value, pack):
+        for function in functions_in(value, self.package):
+            self.add_function(function)
+            home = function.__globals__.get("__name__")
+            self.homes.add(str(home))
+            for inner in functions_beneath(function, self.package):
+                self.beneath.append(inner.__code__)
+        if is_unseen(value, self.package):
             self.is_unseen = True
+
+    def add_function(self, function: FunctionType) -> None:
+        """Add a function that runs when the target is called.
+
+        Args:
+            function: The function.
+        """
+        self.codes.append(function.__code__)
+        self.functions.add(id(function))
 
 
 Evidence = Mapping[Key, CallEvidence]
@@ -150,6 +181,7 @@ class Effects:
     def _begin(self) -> None:
         """Set or reset all that was observed."""
         self.compilers = Compilers()
+
         self._guard = threading.Lock()
         # The evidence at the last look, and after each application since.
         self._observed: list[Evidence] = []
@@ -170,7 +202,7 @@ class Effects:
             return
         evidence = self._evidence()
         for target_evidence in evidence.values():
-            self.observer.watch(target_evidence.codes)
+            self.observer.watch(target_evidence.observed)
         self._observed.append(evidence)
         for listener in self.listeners:
             listener()
@@ -210,8 +242,9 @@ class Effects:
         written = self._imported or set()
         targets = sorted(self._schedule.targets - written)
         modules = [name for name in targets if name in sys.modules]
-        is_first = self._imported is None and bool(self._states.roles)
-        if not modules and not is_first:
+        is_first = self._imported is None
+        has_role = bool(self._states.roles)
+        if not modules and not (is_first and has_role):
             return
         self._imported = written.union(modules)
         waiting: dict[str, list[str]] = {}
@@ -252,7 +285,7 @@ class Effects:
             for former_evidence in former:
                 self._judge(former_evidence, traced)
                 for target_evidence in former_evidence.values():
-                    self.observer.forget(target_evidence.codes)
+                    self.observer.forget(target_evidence.observed)
             del self._observed[: len(former)]
             self._called &= evidence.keys()  # others are not applied any more
             return self._judge(evidence, traced)
@@ -261,22 +294,50 @@ class Effects:
 
     def _judge(self, evidence: Evidence, traced: Collection[int]) -> dict[Key, str]:
         """Return for each target whether it was called, and remember those that were."""
-        shared = _shared(evidence)
         observations: dict[Key, str] = {}
+        if not evidence:
+            return observations
+        self._shared.renew(
+            (target, code)
+            for (_, target), target_evidence in evidence.items()
+            for code in target_evidence.observed
+        )
         for key, target_evidence in evidence.items():
             runs = self._runs(target_evidence.codes, traced)
-            has_run = any(ran and code not in shared for code, ran in runs.items())
-            if has_run or target_evidence.is_called:
+            if target_evidence.is_called:
                 self._called.add(key)
+            elif key not in self._called and any(runs.values()):
+                runs_beneath = self._runs(target_evidence.beneath, traced)
+                if self._has_own_run(target_evidence, {**runs, **runs_beneath}):
+                    self._called.add(key)
+            # (A run that cannot be observed is None.)
+            none_ran = set(runs.values()) == {False}
             if key in self._called:
                 observations[key] = CALLED
-            elif self._is_observable(target_evidence, runs):
+            elif none_ran and self._is_observable(target_evidence):
                 observations[key] = NEVER_CALLED
             else:
                 observations[key] = NOT_OBSERVABLE
-                if runs and all(ran is False for ran in runs.values()):
+                if none_ran:
                     self._silent.add(key)
         return observations
+
+    @cached_property
+    def _shared(self) -> "SharedCode":
+        from patchkit.runtime.changes.own_code import SharedCode  # noqa: PLC0415 - as above
+
+        return SharedCode()
+
+    def _has_own_run(
+        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
+    ) -> bool:
+        """Whether code has run that is a target's own: no other target or function has it."""
+        for code in evidence.observed:
+            if runs[id(code)]:
+                functions = evidence.functions
+                if not self._shared.is_shared(code, functions, evidence.package):
+                    return True
+        return False
 
     def _evidence(self) -> Evidence:
         """Collect the evidence for each target of the applied patches."""
@@ -302,15 +363,11 @@ class Effects:
                 runs[identity] = self.observer.has_run(code)
         return runs
 
-    def _is_observable(
-        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
-    ) -> bool:
-        """Whether a call of a target, of which none was seen, would have been seen."""
+    def _is_observable(self, evidence: CallEvidence) -> bool:
+        """Whether a call of a target would have run its code here, and not a compiler's."""
         if self.compilers.is_silent or evidence.is_unseen:
             return False
-        if not evidence.homes.isdisjoint(self.compilers.loaded):
-            return False
-        return bool(runs) and all(has_run is False for has_run in runs.values())
+        return evidence.homes.isdisjoint(self.compilers.loaded)
 
 
 def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
@@ -319,28 +376,22 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
 
     patch = group.patch.name
     # A call of an AfterImport puts functions of the package there that it belongs to.
-    package = group.made.of_calls.get(target) or group.patch.row.pack
+    package_of_call = group.made.of_calls.get(target)
+    package = package_of_call or group.patch.row.pack
     is_attribute = ":" in target
     # A target without attribute is a module: an AfterImport or Provide has run with its import.
     evidence = CallEvidence(
-        homes={group.module, group.patch.body}, is_called=not is_attribute
+        package=package,
+        homes={group.module, group.patch.body},
+        is_called=not is_attribute,
     )
     for site_target, site in tuple(group.made.sites):
         if site_target == target:
             for value in values_at(site, patch):
-                evidence.add(value, package)
+                evidence.add(value)
     for route in tuple(group.made.routes):
         if route.target == target and route.edited is not None:
             function, _ = route.edited
-            evidence.codes.append(function.__code__)
+            evidence.add_function(function)
             evidence.homes.add(_EDITED)
     return evidence
-
-
-def _shared(evidence: Evidence) -> set[int]:
-    """Return the `id` of code that several targets share: a run does not show which was called."""
-    targets_by_code: dict[int, set[str]] = {}
-    for (_, target), target_evidence in evidence.items():
-        for code in target_evidence.codes:
-            targets_by_code.setdefault(id(code), set()).add(target)
-    return {code for code, targets in targets_by_code.items() if len(targets) > 1}

@@ -29,14 +29,17 @@ def named_objects(data: Any, target: Target) -> Iterator[Any]:
     for part in _parts(data)[:_MOST]:
         if type(part) is str:
             # "m:C" becomes "m.C", and the relative name ".m" becomes "m".
-            texts.append(part.replace(":", ".").strip("."))
+            dotted = part.replace(":", ".")
+            texts.append(dotted.strip("."))
         else:
             yield part
     package = target.module.rpartition(".")[0]
+    prefixes = ("", f"{package}.", f"{target.module}.")
     for text in texts:
         # A text may be a whole name, or that of the module in which another text names something.
-        for name in (text, *(f"{text}.{other}" for other in texts)):
-            for prefix in ("", f"{package}.", f"{target.module}."):
+        longer = [f"{text}.{other}" for other in texts]
+        for name in (text, *longer):
+            for prefix in prefixes:
                 value = _resolve(f"{prefix}{name}")
                 # A word without a dot may be any word: it counts only if it is the only text, and
                 # names a class. (`isinstance` would run code of a proxy.)
@@ -54,7 +57,10 @@ def _parts(data: Any) -> list[Any]:
     if type(data) in {tuple, list}:
         parts: list[Any] = []
         for item in data:
-            parts += _parts(item) if type(item) in {tuple, list, dict} else [item]
+            if type(item) in {tuple, list, dict}:
+                parts += _parts(item)
+            else:
+                parts.append(item)
         return parts
     return list(namespace(data).values())
 
@@ -67,7 +73,8 @@ def _resolve(dotted: str) -> Any:
     """
     words = dotted.split(".")
     for end in range(len(words) - 1, 0, -1):
-        value: Any = sys.modules.get(".".join(words[:end]), MISSING)
+        module = ".".join(words[:end])
+        value: Any = sys.modules.get(module, MISSING)
         if value is MISSING:
             continue
         for word in words[end:]:

@@ -97,8 +97,8 @@ def stamp(config: Any, states: PatchStates, table: EligibilityTable) -> None:
     for role, digests in sets.items():
         stamped[str(role)] = {name: dict(vars(each)) for name, each in digests.items()}
     extra[KEY] = stamped
-    of_main = sets[Role.MAIN]
-    states.journal.write("digest", role=str(Role.MAIN), digest=digest(of_main))
+    of_main = digest(sets[Role.MAIN])
+    states.journal.write("digest", role=str(Role.MAIN), digest=of_main)
 
 
 def agree(
@@ -134,9 +134,10 @@ def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> 
         return  # the main process has no patchkit, and stamps nothing
     differences = list(_differences(theirs, ours))
     if differences:
+        told = "; ".join(differences)
         raise AgreementError(
             f"the {role} process {_process_name()} has other patches "
-            f"than the engine: {'; '.join(differences)}. The main process selects "
+            f"than the engine: {told}. The main process selects "
             f"{_listed(theirs)} for {role}; here it is {_listed(ours)}. Install the same packs and "
             "versions on every node, and set the same PATCHKIT_* variables."
         )
@@ -185,7 +186,8 @@ def fingerprint(row: Row) -> str:
 
 def _data_file(pack: str, name: str) -> bytes:
     """Return the content of a pack's file, from each folder of the pack that has it."""
-    return b"".join(_bytes(f"{folder}/{name}") for folder in _folders(pack))
+    contents = [_bytes(f"{folder}/{name}") for folder in _folders(pack)]
+    return b"".join(contents)
 
 
 def _version() -> str:
@@ -239,8 +241,15 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
     for name in _only_in(ours, theirs):
         yield f"{name} only here"
     common = [name for name in _in_order(theirs) if name in ours]
-    other_code = [name for name in common if theirs[name].code != ours[name].code]
-    other_pack = [name for name in common if theirs[name].pack != ours[name].pack]
+    other_code: list[str] = []
+    other_pack: list[str] = []
+    for name in common:
+        there = theirs[name]
+        here = ours[name]
+        if there.code != here.code:
+            other_code.append(name)
+        if there.pack != here.pack:
+            other_pack.append(name)
     for name in other_code:
         yield f"{name} has other code here"
     if not other_code:  # else that explains why the packs differ

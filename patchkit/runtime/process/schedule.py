@@ -53,13 +53,13 @@ class Schedule:
         patch = PatchState(row, row.name, row.body)
         due: dict[tuple[str, str], list[Placed]] = {}
         for index, change in enumerate(row.patch.changes):
-            due.setdefault((change.place.module, change.moment), []).append(
-                (index, change)
-            )
+            key = (change.place.module, change.moment)
+            due.setdefault(key, []).append((index, change))
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
-            for other in {part.place.module for part in parts_of(changes)} - {module}:
+            set_in = {part.place.module for part in parts_of(changes)}
+            for other in set_in - {module}:
                 self._setting.setdefault(other, []).append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
@@ -74,11 +74,9 @@ class Schedule:
             name: name of its patch.
         """
         patch = self.patches.pop(name)
-        lists = (self._groups, self.by_body, self._setting)
-        for groups in itertools.chain.from_iterable(
-            by_key.values() for by_key in lists
-        ):
-            groups[:] = [group for group in groups if group.patch is not patch]
+        for by_key in (self._groups, self.by_body, self._setting):
+            for groups in by_key.values():
+                groups[:] = [group for group in groups if group.patch is not patch]
 
     @property
     def modules(self) -> set[str]:
@@ -112,7 +110,9 @@ class Schedule:
             First what was due before the execution and was missed; in the order of application.
         """
         missed = [group for group in self.due(module, BEFORE) if not group.applied_to]
-        return [*missed, *self.due(module, SERVING), *self.due(module, AFTER)]
+        serving = self.due(module, SERVING)
+        after = self.due(module, AFTER)
+        return [*missed, *serving, *after]
 
     def needing(self, module: str) -> list[ChangeGroup]:
         """Return the change groups that use a module, and are due with the import of another one.

@@ -50,7 +50,8 @@ def forget_caches(changed: Iterable[type]) -> list[str]:
         infos = []
         for referrer in referrers:
             kind = type(referrer)
-            if str(kind.__module__).partition(".")[0] != "msgspec":
+            package = str(kind.__module__).partition(".")[0]
+            if package != "msgspec":
                 continue
             if kind.__name__ == "Decoder":
                 kept[f"{kind.__module__}.Decoder({referrer.type!r})"] = None
@@ -64,12 +65,19 @@ def _infos_of(changed: Iterable[type]) -> list[Any]:
     """Return the infos of changed dataclasses, of their subclasses, and of aliases of any."""
     classes: dict[type, None] = {}
     for cls in changed:
-        derived = [*subclasses_with(cls, _CACHE), *subclasses_with(cls, _PARAMETERS)]
-        classes.update(dict.fromkeys([cls, *derived]))
-    infos = [vars(cls)[_CACHE] for cls in classes if _CACHE in vars(cls)]
+        cached = subclasses_with(cls, _CACHE)
+        parametrized = subclasses_with(cls, _PARAMETERS)
+        classes.update(dict.fromkeys([cls, *cached, *parametrized]))
+    infos: list[Any] = []
+    generic: list[type] = []
+    for cls in classes:
+        attributes = vars(cls)
+        if _CACHE in attributes:
+            infos.append(attributes[_CACHE])
+        if _PARAMETERS in attributes:
+            generic.append(cls)
     # An alias such as `Box[int]` has an info, too, which refers to `Box`; nothing in `Box` leads to
     # it, so the garbage collector is asked.
-    generic = [cls for cls in classes if _PARAMETERS in vars(cls)]
     if generic:
         infos += [
             referrer

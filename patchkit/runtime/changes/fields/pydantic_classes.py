@@ -64,7 +64,9 @@ def matters(cls: Any, name: str, values: Collection[Any]) -> bool:
         return name in {"__init__", "model_post_init"}
     # pydantic notes whether there is a `__post_init__`, and calls it by its name: only a new or
     # deleted one matters.
-    return name == "__post_init__" and any(value is MISSING for value in values)
+    if name != "__post_init__":
+        return False
+    return any(value is MISSING for value in values)
 
 
 def is_complete(cls: Any) -> bool:
@@ -253,10 +255,10 @@ def dependents(changed: Iterable[type]) -> list[type]:
     # Add the classes with a field of a found class, then those with a field of these, and so on.
     while pending:
         found = pending.pop()
-        embedding = [cls for cls, named in parts.items() if found in named]
-        new = [cls for cls in embedding if cls not in built]
-        built.update(new)
-        pending += new
+        for cls, named in parts.items():
+            if found in named and cls not in built:
+                built.add(cls)
+                pending.append(cls)
     return _in_order(built, parts)
 
 
@@ -282,12 +284,11 @@ def _package(cls: type) -> str:
 
 def _loaded(packages: set[str]) -> set[type]:
     """Find the pydantic classes in the loaded modules of some packages, nested ones included."""
-    modules = list(sys.modules.items())
-    pending = [
-        namespace(module)
-        for name, module in modules
-        if name.partition(".")[0] in packages
-    ]
+    pending: list[dict[str, Any]] = []
+    for name, module in list(sys.modules.items()):
+        package = name.partition(".")[0]
+        if package in packages:
+            pending.append(namespace(module))
     classes: set[type] = set()
     while pending:
         members = pending.pop()

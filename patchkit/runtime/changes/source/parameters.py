@@ -85,8 +85,9 @@ def _ids(attribute: Any) -> dict[Any, int] | None:
     """
     if attribute is None:
         return None
-    items = attribute.items() if isinstance(attribute, dict) else enumerate(attribute)
-    return {name: id(value) for name, value in items}
+    if isinstance(attribute, dict):
+        return {name: id(value) for name, value in attribute.items()}
+    return {position: id(value) for position, value in enumerate(attribute)}
 
 
 def _name_unedited(
@@ -107,7 +108,8 @@ def _name_unedited(
     replacements: dict[int, ast.expr] = {}
     for name, default in _defaults(later):
         replacements[id(default)] = default
-        if name in live and written.get(name) == ast.dump(default):
+        is_as_written = written.get(name) == ast.dump(default)
+        if name in live and is_as_written:
             placeholder = f"<{name}>"
             objects[placeholder] = live[name]
             reference = ast.Name(placeholder, ast.Load())
@@ -196,7 +198,11 @@ def _closure(function: FunctionType) -> dict[str, Any]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     # Cells are equal if their contents are, or if both have none.
     unbound = CellType()
-    return {name: cell.cell_contents for name, cell in cells if cell != unbound}
+    values: dict[str, Any] = {}
+    for name, cell in cells:
+        if cell != unbound:
+            values[name] = cell.cell_contents
+    return values
 
 
 def _class_namespace(function: FunctionType) -> dict[str, Any]:
