@@ -1,14 +1,15 @@
-"""Finds the functions of a pack in what a patch has put on a site, so that calls can be counted.
+"""Finds the functions of a pack in what a patch has put on a site, as evidence that it was called.
 
 A call of one of them shows that the patch is in effect.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from patchkit.core.record import Record, field
 from patchkit.runtime.changes.owners import (
     CACHED,
     MISSING,
@@ -35,14 +36,22 @@ _DEEPEST = 20
 """The most decorators around one function that are followed."""
 
 
-def values_at(site: Site, patch: str) -> list[Any]:
-    """Return the values that the layers of a patch have made on a site, to search for functions.
+def values_at(site: Site, patch: str) -> tuple[list[Any], list[Any]]:
+    """Return the values that a patch has put on a site, and the others that lie there.
 
     Args:
         site: The attribute.
         patch: The name of the patch.
+
+    Returns:
+        The values that the layers of the patch have made; the original, and those of other layers.
     """
-    return [layer.value for layer in site.layers if layer.patch == patch]
+    own: list[Any] = []
+    others = [site.original]
+    for layer in site.layers:
+        values = own if layer.patch == patch else others
+        values.append(layer.value)
+    return own, others
 
 
 def is_unseen(value: Any, pack: str) -> bool:
@@ -106,23 +115,49 @@ def functions_in(value: Any, pack: str) -> Iterator[FunctionType]:
             yield function
 
 
-def functions_beneath(function: FunctionType, pack: str) -> list[FunctionType]:
+def functions_named(name: str, body: str, pack: str) -> Iterator[FunctionType]:
+    """Yield the functions of a pack in the object that a body has under a name.
+
+    A target may have a copy of such a function: Replace sets a method under the method's name.
+
+    Args:
+        name: The name, as `function` or `Class.method`; "" for none.
+        body: The name of the body's module.
+        pack: The name of the pack's package.
+    """
+    value: Any = sys.modules.get(body)
+    for part in name.split("."):
+        value = namespace(value).get(part, MISSING)
+    yield from functions_in(value, pack)
+
+
+def functions_beneath(
+    function: FunctionType, pack: str, others: Collection[int] = ()
+) -> list[FunctionType]:
     """Return the functions of a pack that the decorators of a function have put it around.
+
+    What a Wrap or Decorate lies on is none of them: other patches may have put it there.
 
     Args:
         function: The decorated function.
         pack: The name of the pack's package.
+        others: The `id` of each function that other patches have set, or upstream has.
     """
     found: list[FunctionType] = []
-    inner: FunctionType | None = function
-    while inner is not None and len(found) < _DEEPEST:
+    inner = function
+    while len(found) < _DEEPEST and not _is_of_wrap(inner):
         wrapped = getattr(inner, "__wrapped__", None)
-        if wrapped is None:
+        beneath = _own(wrapped, pack)
+        if beneath is None or _is_of_wrap(beneath) or id(beneath) in others:
             break
-        inner = _own(wrapped, pack)
-        if inner is not None:
-            found.append(inner)
+        found.append(beneath)
+        inner = beneath
     return found
+
+
+def _is_of_wrap(function: FunctionType) -> bool:
+    """Whether a Wrap has made a function."""
+    return function.__globals__.get("__name__") == _WRAP
 
 
 def _holders_of_code(module: ModuleType, pack: str) -> _Holders:
@@ -195,7 +230,7 @@ def _own(value: Any, pack: str) -> FunctionType | None:
     for _ in range(_DEEPEST):
         if isinstance(value, FunctionType):
             home = value.__globals__.get("__name__")
-            if home == _WRAP or _within(home, pack):
+            if _is_of_wrap(value) or _within(home, pack):
                 return value
         elif "_self_wrapper" in dir(type(value)):
             value = value._self_wrapper  # noqa: SLF001 - the body's function in wrapt's FunctionWrapper
@@ -209,6 +244,65 @@ def _own(value: Any, pack: str) -> FunctionType | None:
 def _within(module: object, pack: str) -> bool:
     """Whether the name of a module is the pack's, or that of a module in it."""
     return isinstance(module, str) and f"{module}.".startswith(f"{pack}.")
+
+
+class CallEvidence(Record, frozen=False, eq=False):
+    """The code whose run shows that one target of a patch was called.
+
+    Args:
+        codes: The code of the patch that runs when the target is called now.
+        beneath: The code of the patch that decorators of this code may call; it counts where other
+            functions have the decorators' code, too.
+        functions: The `id` of each function whose code is in `codes`, and of the body's function
+            that it may be a copy of.
+        package: The package that other functions with this code may be in.
+        homes: The modules of this code; a compiled artefact of torch may contain code of theirs.
+        is_edited: Whether some of the code is upstream's, as an Edit has changed it.
+        is_called: Whether the change was called already when it was applied, as an AfterImport is.
+        is_unseen: Whether a call may run none of this code.
+    """
+
+    codes: list[CodeType] = field(default_factory=list)
+    beneath: list[CodeType] = field(default_factory=list)
+    functions: set[int] = field(default_factory=set)
+    package: str = ""
+    homes: set[str] = field(default_factory=set)
+    is_edited: bool = False
+    is_called: bool = False
+    is_unseen: bool = False
+
+    @property
+    def observed(self) -> list[CodeType]:
+        """All code of which is observed whether it runs."""
+        return [*self.codes, *self.beneath]
+
+    def add(self, value: Any, others: Iterable[Any]) -> None:
+        """Add the functions of the package that a value consists of.
+
+        Args:
+            value: The object that a patch has set, such as a function, property or class.
+            others: The objects that the value may lie on.
+        """
+        lower = {
+            id(one) for other in others for one in functions_in(other, self.package)
+        }
+        for function in functions_in(value, self.package):
+            self.add_function(function)
+            home = function.__globals__.get("__name__")
+            self.homes.add(str(home))
+            for inner in functions_beneath(function, self.package, lower):
+                self.beneath.append(inner.__code__)
+        if is_unseen(value, self.package):
+            self.is_unseen = True
+
+    def add_function(self, function: FunctionType) -> None:
+        """Add a function that runs when the target is called.
+
+        Args:
+            function: The function.
+        """
+        self.codes.append(function.__code__)
+        self.functions.add(id(function))
 
 
 class SharedCode:

@@ -8,17 +8,18 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from patchkit.core.record import Record, field
+from patchkit.core.rows.declaration import Add, Replace
 from patchkit.runtime.process.observing import observer
 from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
 from patchkit.runtime.process.schedule import Schedule
 
 if TYPE_CHECKING:
-    from patchkit.runtime.changes.own_code import SharedCode
+    from patchkit.runtime.changes.own_code import CallEvidence, SharedCode
 
 Key = tuple[str, str]
 """The name of a patch, and one of its targets."""
@@ -36,69 +37,8 @@ _PATIENCE = 1.0
 _MOST = 100
 """After how many applications calls are read without a look, so that no list grows for ever."""
 
-_EDITED = "an edited file"
-"""Stands in `homes` for the module of edited code, which artefacts do not name."""
 
-
-class CallEvidence(Record, frozen=False, eq=False):
-    """The code whose run shows that one target of a patch was called.
-
-    Args:
-        codes: The code of the patch that runs when the target is called now.
-        beneath: The code of the patch that decorators of this code may call; it counts where other
-            functions have the decorators' code, too.
-        functions: The `id` of each function whose code is in `codes`.
-        package: The package that other functions with this code may be in.
-        homes: The modules of this code; a compiled artefact of torch may contain code of theirs.
-        is_called: Whether the change was called already when it was applied, as an AfterImport is.
-        is_unseen: Whether a call may run none of this code.
-    """
-
-    codes: list[CodeType] = field(default_factory=list)
-    beneath: list[CodeType] = field(default_factory=list)
-    functions: set[int] = field(default_factory=set)
-    package: str = ""
-    homes: set[str] = field(default_factory=set)
-    is_called: bool = False
-    is_unseen: bool = False
-
-    @property
-    def observed(self) -> list[CodeType]:
-        """All code of which is observed whether it runs."""
-        return [*self.codes, *self.beneath]
-
-    def add(self, value: Any) -> None:
-        """Add the functions of the package that a value consists of.
-
-        Args:
-            value: The object that a patch has set, such as a function, property or class.
-        """
-        from patchkit.runtime.changes.own_code import (  # noqa: PLC0415 - only a process with a journal needs it
-            functions_beneath,
-            functions_in,
-            is_unseen,
-        )
-
-        for function in functions_in(value, self.package):
-            self.add_function(function)
-            home = function.__globals__.get("__name__")
-            self.homes.add(str(home))
-            for inner in functions_beneath(function, self.package):
-                self.beneath.append(inner.__code__)
-        if is_unseen(value, self.package):
-            self.is_unseen = True
-
-    def add_function(self, function: FunctionType) -> None:
-        """Add a function that runs when the target is called.
-
-        Args:
-            function: The function.
-        """
-        self.codes.append(function.__code__)
-        self.functions.add(id(function))
-
-
-Evidence = Mapping[Key, CallEvidence]
+Evidence = Mapping[Key, "CallEvidence"]
 """The evidence for each target of the applied patches."""
 
 
@@ -109,12 +49,15 @@ class Compilers(Record, frozen=False, eq=False):
         tracings: The tracings since the last look, and those that go on: a weak reference to the
             context of each, and the list of code that the context fills.
         loaded: Names of the modules whose code is in artefacts that torch has loaded from a cache.
+        has_loaded: Whether torch has loaded such an artefact. Edited code, which is in no file of a
+            module, may be in any of them.
         is_silent: Whether torch has traced something, and does not say what in this release.
         listeners: Called with the context of each tracing that begins, and its list of code.
     """
 
     tracings: list[tuple[Any, list[CodeType]]] = field(default_factory=list)
     loaded: set[str] = field(default_factory=set)
+    has_loaded: bool = False
     is_silent: bool = False
     listeners: list[TracingListener] = field(default_factory=list)
 
@@ -141,7 +84,7 @@ class Compilers(Record, frozen=False, eq=False):
         try:
             for source in artefact.source_info().inlined_sources:
                 self.loaded.add(source.module)
-            self.loaded.add(_EDITED)
+            self.has_loaded = True
         except (AttributeError, TypeError):
             self.is_silent = True
 
@@ -324,12 +267,12 @@ class Effects:
 
     @cached_property
     def _shared(self) -> "SharedCode":
-        from patchkit.runtime.changes.own_code import SharedCode  # noqa: PLC0415 - as above
+        from patchkit.runtime.changes.own_code import SharedCode  # noqa: PLC0415 - only a process with a journal needs it
 
         return SharedCode()
 
     def _has_own_run(
-        self, evidence: CallEvidence, runs: Mapping[int, bool | None]
+        self, evidence: "CallEvidence", runs: Mapping[int, bool | None]
     ) -> bool:
         """Whether code has run that is a target's own: no other target or function has it."""
         for code in evidence.observed:
@@ -363,16 +306,28 @@ class Effects:
                 runs[identity] = self.observer.has_run(code)
         return runs
 
-    def _is_observable(self, evidence: CallEvidence) -> bool:
+    def _is_observable(self, evidence: "CallEvidence") -> bool:
         """Whether a call of a target would have run its code here, and not a compiler's."""
-        if self.compilers.is_silent or evidence.is_unseen:
+        compilers = self.compilers
+        if compilers.is_silent or evidence.is_unseen:
             return False
-        return evidence.homes.isdisjoint(self.compilers.loaded)
+        if compilers.has_loaded and evidence.is_edited:
+            return False
+        return evidence.homes.isdisjoint(compilers.loaded)
 
 
-def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
-    """Collect the code that runs when a target of an applied group is called."""
-    from patchkit.runtime.changes.own_code import values_at  # noqa: PLC0415 - only a process with a journal needs it
+def _evidence_of(group: ChangeGroup, target: str) -> "CallEvidence":
+    """Collect the code that runs when a target of an applied group is called.
+
+    Args:
+        group: The changes, one of which is of the target.
+        target: The target, as `module:qualname`; or a module, of an AfterImport or Provide.
+    """
+    from patchkit.runtime.changes.own_code import (  # noqa: PLC0415 - as above
+        CallEvidence,
+        functions_named,
+        values_at,
+    )
 
     patch = group.patch.name
     # A call of an AfterImport puts functions of the package there that it belongs to.
@@ -387,11 +342,16 @@ def _evidence_of(group: ChangeGroup, target: str) -> CallEvidence:
     )
     for site_target, site in tuple(group.made.sites):
         if site_target == target:
-            for value in values_at(site, patch):
-                evidence.add(value)
+            values, others = values_at(site, patch)
+            for value in values:
+                evidence.add(value, others)
+    for _, change in group.changes:
+        if isinstance(change, (Replace, Add)) and change.target == target:
+            named = functions_named(change.body_name, group.patch.body, package)
+            evidence.functions.update(map(id, named))
     for route in tuple(group.made.routes):
         if route.target == target and route.edited is not None:
             function, _ = route.edited
             evidence.add_function(function)
-            evidence.homes.add(_EDITED)
+            evidence.is_edited = True
     return evidence

@@ -25,6 +25,7 @@ def f(): return "f"
 def g(): return "g"
 class C:
     def m(self): return "m"
+class Heir(C): pass
 """
 LOGS = """
 import functools
@@ -35,10 +36,14 @@ def logged(f):
 def bare(f):
     def inner(*args): return f(*args)
     return inner
+def other(f):
+    @functools.wraps(f)
+    def inner(*args): return f(*args)
+    return inner
 def twice(f): return logged(bare(f))
 """
 BODY = """
-from pack.logs import bare, logged, twice
+from pack.logs import bare, logged, other, twice
 @logged
 def newf(): return "newf"
 @logged
@@ -51,6 +56,9 @@ class New:
     @logged
     def n(self): return "newn"
 def plain(): return "plain"
+def newm(self): return "newm"
+def around(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
+def around_again(wrapped, instance, args, kwargs): return wrapped(*args, **kwargs)
 named = logged(plain)
 """
 HELPERS = """
@@ -73,6 +81,14 @@ BARE = "Replace('up.mod:g', by='bareg')"
 METHOD = "Replace('up.mod:C.m', by='New.m')"
 NAMED = "Replace('up.mod:g', by='named')"
 MADE = "Decorate('up.mod:g', by='logged')"
+
+
+def inherited(kind: str, by: str, by_of_base: str) -> tuple[str, str]:
+    """Two changes of one kind: of what an heir inherits, and of where it inherits it from."""
+    return (
+        f"{kind}('up.mod:Heir.m', by='{by}')",
+        f"{kind}('up.mod:C.m', by='{by_of_base}')",
+    )
 
 
 @pytest.fixture
@@ -141,6 +157,13 @@ def test_a_decorator_that_does_not_say_what_is_beneath(told: Any) -> None:
         ((NAMED,), "helpers.plain()", NEVER_CALLED),
         ((NAMED,), "mod.g()", NOT_OBSERVABLE),
         (("Replace('up.mod:C', by='New', unrelated=True)",), "mod.C().n()", CALLED),
+        # Upstream's method has another name than the body's function: a copy is put there.
+        (("Replace('up.mod:C.m', by='newm')",), "mod.C().m()", CALLED),
+        (("Add('up.mod:C.o', by='newm')",), "mod.C().o()", CALLED),
+        # One target's layer lies beneath that of the other.
+        (inherited("Wrap", "around", "around_again"), "mod.Heir().m()", CALLED),
+        (inherited("Wrap", "around", "around_again")[::-1], "mod.Heir().m()", CALLED),
+        (inherited("Decorate", "logged", "other"), "mod.Heir().m()", CALLED),
     ],
 )
 def test_which_runs_say_something_of_a_target(
