@@ -25,7 +25,7 @@ from patchkit.analysis.status import read_directory  # noqa: E402
 from patchkit.core.rows.declaration import Role  # noqa: E402
 
 RELEASE = "0.32.0"
-TABLE = REPOSITORY / "patchkit" / "authoring" / "scaffold" / "vllm_roles.json"
+TABLE = REPOSITORY / "patchkit" / "analysis" / "check" / "vllm_roles.json"
 WITNESS = REPOSITORY / "studies" / "role_witness"
 HOW = "vllm serve and LLM.generate, CPU, tensor parallel 2, multiprocessing; called functions"
 REQUESTS = (

@@ -1,6 +1,8 @@
 """Opens the rows and the releases that a command line names."""
 
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import click
@@ -19,6 +21,9 @@ from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
+
+_SLIP = 0.8
+"""From here on, one name is a slip of the other: `vlm` and `vllm`."""
 
 
 def _open_library(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:
@@ -149,6 +154,15 @@ def open_packages(
     return _open_installed(packages, versions)
 
 
+def _near_installed(missing: Sequence[str]) -> str:
+    """Ask whether an installed package was meant by one that is not; '' if none is similar."""
+    for package in missing:
+        matches = get_close_matches(package, packages_distributions(), 1, _SLIP)
+        if matches:
+            return f" (did you mean {matches[0]} by {package}?)"
+    return ""
+
+
 def _open_installed(
     packages: Sequence[str], versions: Versions
 ) -> list[CheckedRelease]:
@@ -161,7 +175,8 @@ def _open_installed(
     if not releases:
         raise UpstreamError(
             f"found no release to look at, expected one of {', '.join(missing) or 'a package'}: "
-            "none is installed here; --releases, --path and --wheel name others"
+            f"none is installed here{_near_installed(missing)}; --releases, --path and --wheel "
+            "name others"
         )
     if missing:
         say(f"not installed, so not checked: {', '.join(missing)}")

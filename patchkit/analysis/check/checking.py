@@ -35,7 +35,9 @@ from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
+from patchkit.analysis.check.role_table import of_roles, read_role_table
 from patchkit.analysis.check.trails import Moves, changed_targets
+from patchkit.analysis.check.unknown_names import UnknownNames
 from patchkit.analysis.check.using import Misfit, RowUses, finding_of
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.lock.format import Lock
@@ -88,6 +90,7 @@ class Check:
         }
         packs = dict.fromkeys(row.pack for row in rows)
         self._packs = {name: PackSource(name) for name in packs}
+        self._unknown_names = UnknownNames([*rows, *beside])
         self._uses = RowUses(self._coverage, self._packs)
         self._states: dict[str, dict[str, State]] = {row.name: {} for row in rows}
 
@@ -112,6 +115,7 @@ class Check:
         self._coverage = self._coverage.without(unread)
         moves = Moves(self._coverage.releases, self._expected)
         bodies: dict[str, PackBodies] = {}
+        role_table = read_role_table()
         names_of_patches = {row.name for row in (*rows, *self._coverage.beside)}
         for row in rows:
             pack = self._packs[row.pack]
@@ -119,6 +123,7 @@ class Check:
                 bodies[row.pack] = PackBodies(pack)
             findings += of_row(row, pack, bodies[row.pack])
             findings += of_conflicts(row, names_of_patches, self._place(row))
+            findings += of_roles(row, role_table, self._place(row))
             findings += self._of_row(row, moves)
         findings += self._order()
         findings += of_importers(self._coverage)
@@ -207,7 +212,11 @@ class Check:
                 continue  # the release has no such target to judge the change by
             if isinstance(change, Add):
                 additions.setdefault(change.place, row)
-            for fault in judge.faults(change):
+            faults = list(judge.faults(change))
+            if not any(fault.breaks for fault in faults):
+                pack = self._packs[row.pack]
+                faults += self._unknown_names.faults(row, change, release, pack)
+            for fault in faults:
                 states.append(fault.state)
                 yield self._finding(row, release, change, fault, moves)
         for misfit in misfits:

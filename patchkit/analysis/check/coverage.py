@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.core.rows.declaration import Add, AddField, Change, Provide, Row
+from patchkit.analysis.check.text_names import names_to_find
+from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Provide, Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import (
     FoundVersion,
@@ -190,10 +191,13 @@ class Coverage:
 def _looked_up(change: Change) -> list[Target]:
     """List the target of a change, and what else decides whether it can be made."""
     target = change.place
+    names = [Target(target.module, name) for name in names_to_find(change)]
     if isinstance(change, AddField):
         qualname = f"{target.qualname}.{change.name}"
         field = Target(target.module, qualname)
-        return [target, field]
+        return [target, field, *names]
+    if isinstance(change, Edit):
+        return [target, *names]
     if isinstance(change, Add):
         return [target, target.holder]
     if isinstance(change, Provide) and "." in target.module:

@@ -19,6 +19,7 @@ from patchkit.analysis.check.coverage import (
     packages_of,
     projects_of,
 )
+from patchkit.analysis.check.entry_names import missing_classes
 from patchkit.analysis.check.findings import (
     REWRITE,
     Finding,
@@ -62,8 +63,8 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
 
     Yields:
         A finding for each empty field of `why`, `upstream` and `sunset`, for a body that cannot be
-        loaded, and for each name that the body does not define, or that is called and is no
-        function.
+        loaded, for each name that the body does not define, or that is called and is no function,
+        and for each class of the pack that an entry of a registry names and that is not there.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -89,6 +90,11 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
             message = f"found {name} ({facts.kind}), expected a function"
             place = pack.place(row, name)
             yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
+    for missing in missing_classes(row, pack):
+        message = f"{missing.by} names a class that is not there: {missing.message}"
+        place = pack.place(row, missing.by)
+        fix = "correct the name in the entry"
+        yield finding_of_row(codes.UNKNOWN_NAME, message, fix, row, place)
 
 
 def of_conflicts(
@@ -205,11 +211,11 @@ def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Fi
         yield finding_of_row(codes.NO_RELEASE, message, fix, row, row_place)
     for missing in unrequired(row, coverage):
         code = codes.NOT_REQUIRED
-        fix = f"require it: requires=('{canonical(missing.package)}>=…,<…',)"
-        if missing.slip:
+        if missing.is_of_target:
+            code = codes.TARGET_MISSING
+        elif missing.slip:
             code = codes.NO_RELEASE  # an error; NOT_REQUIRED is a warning
-            fix = f"write {missing.package} in place of {missing.slip}"
-        yield finding_of_row(code, str(missing), fix, row, row_place)
+        yield finding_of_row(code, str(missing), missing.fix, row, row_place)
 
 
 def _why_empty(

@@ -21,13 +21,30 @@ class Unrequired(NamedTuple):
         package: The import package.
         required: The distributions that the row requires instead.
         slip: The one of them whose name is most like the package's; '' if none is like it.
+        is_of_target: Whether the package is the misspelled one: the distribution is there, and
+            nothing has such a package.
     """
 
     package: str
     required: tuple[str, ...]
     slip: str
+    is_of_target: bool = False
+
+    @property
+    def fix(self) -> str:
+        """What to do."""
+        if self.is_of_target:
+            return f"write {self.slip} in place of {self.package} in the targets"
+        if self.slip:
+            return f"write {self.package} in place of {self.slip}"
+        return f"require it: requires=('{canonical(self.package)}>=…,<…',)"
 
     def __str__(self) -> str:
+        if self.is_of_target:
+            return (
+                f"found no package {self.package}, which it changes; it requires {self.slip}, "
+                "which is there: did you mean that?"
+            )
         names = ", ".join(self.required)
         message = (
             f"no requirement names {self.package}, which it changes; found {names}"
@@ -59,7 +76,10 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         if not _provided_by(package, required, coverage):
             reported.add(package)
             slip = _slip(package, required)
-            yield Unrequired(package, tuple(required), slip)
+            is_of_target = bool(slip) and (
+                _is_known(slip, coverage) and not _is_package(package, coverage)
+            )
+            yield Unrequired(package, tuple(required), slip, is_of_target)
 
 
 class Slip(NamedTuple):
@@ -130,6 +150,22 @@ def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -
             if release.project in projects and package in coverage.packages_in(release):
                 return True
     return _distribution_here(package) in projects
+
+
+def _is_known(project: str, coverage: Coverage | None) -> bool:
+    """Whether a distribution is installed here, or one of its releases is among those checked."""
+    releases = coverage.releases if coverage is not None else ()
+    is_checked = any(release.project == project for release in releases)
+    return is_checked or Versions().find(project) is not None
+
+
+def _is_package(name: str, coverage: Coverage | None) -> bool:
+    """Whether a release has a package of this name, or one is installed here."""
+    if coverage is not None and any(
+        name in coverage.packages_in(release) for release in coverage.releases
+    ):
+        return True
+    return ProviderSearch(canonical(name), None).package is not None
 
 
 def _distribution_here(package: str) -> str:

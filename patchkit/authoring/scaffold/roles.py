@@ -1,11 +1,11 @@
 """Proposes the roles of a new row, from the last probe or from a table of vLLM's modules."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from importlib.resources import files
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from patchkit.analysis.check.role_table import read_role_table, roles_named
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.target import Target
 
@@ -15,9 +15,6 @@ _IMPORTED = ("imported",)
 
 The latter counts only where the table does not know the module.
 """
-
-_TABLE = "vllm_roles.json"
-"""The roles of the processes that import each module; made by `studies/module_roles.py`."""
 
 
 class ProposedRoles(NamedTuple):
@@ -47,12 +44,12 @@ def propose_roles(
         The roles; None if neither the probe nor the table knows one of the targets.
     """
     probe = _read(answer)
-    table = json.loads(files(__package__).joinpath(_TABLE).read_text("utf-8"))
+    table = read_role_table()
     roles: set[Role] = set()
     sources: dict[str, None] = {}  # each once, in order
     is_called = True
     for target in targets:
-        of_module = _roles_in(table["modules"].get(target.module, ()))
+        of_module = table.roles(target)
         called_in = _probed_roles(probe, target, _RAN)
         imported_in = _probed_roles(probe, target, _IMPORTED)
         if called_in:
@@ -60,7 +57,7 @@ def propose_roles(
             sources[_words_of_probe(probe)] = None
         elif of_module:
             roles |= of_module
-            sources[_words_of_table(table)] = None
+            sources[table.source] = None
         elif imported_in:
             roles |= imported_in
             is_called = False
@@ -79,13 +76,6 @@ def _words_of_probe(probe: dict[str, Any]) -> str:
     return words
 
 
-def _words_of_table(table: dict[str, Any]) -> str:
-    """Say what the table is, for `ProposedRoles.source`."""
-    return (
-        f"engines of {table['release']} (a table of modules, made on {table['made']})"
-    )
-
-
 def _probed_roles(
     probe: dict[str, Any], target: Target, evidence: Collection[str]
 ) -> set[Role]:
@@ -97,19 +87,8 @@ def _probed_roles(
             if not isinstance(entry, dict) or entry.get("target") != str(target):
                 continue
             if entry.get("evidence") in evidence:
-                roles |= _roles_in(entry.get("roles"))
+                roles |= roles_named(entry.get("roles"))
     return roles
-
-
-def _roles_in(names: object) -> set[Role]:
-    """Return the roles of a list of names; names that another version has written are ignored.
-
-    The names are read from a file, which may have anything in their place: then there are none.
-    """
-    if not isinstance(names, Iterable):
-        return set()
-    known = {str(role): role for role in Role}
-    return {known[name] for name in names if name in known}
 
 
 def _read(answer: Path | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from support.packages import REPOSITORY
 from patchkit import Role
 
 PAGE = (REPOSITORY / "docs" / "processes.md").read_text("utf-8")
-TABLE = REPOSITORY / "patchkit" / "authoring" / "scaffold" / "vllm_roles.json"
+TABLE = REPOSITORY / "patchkit" / "analysis" / "check" / "vllm_roles.json"
 MODULES: dict[str, list[str]] = json.loads(TABLE.read_text("utf-8"))["modules"]
 ROWS: dict[str, str] = dict(
     re.findall(r"^\| `(vllm[\w.]*)` \| ([\w, -]+) \|", PAGE, re.MULTILINE)

@@ -34,7 +34,8 @@ AN_EDIT = "Edit('vllm.net:bind', old={!r}, new={!r})"
 
 def complete_row(*changes: str, name: str = "my-patch", **fields: str) -> str:
     """A row with everything that a row should say."""
-    return row(name, "patch_a", *changes, **{"requires": RANGE, **TEXTS, **fields})
+    complete = {"requires": RANGE, "roles": "{Role.ENGINE_CORE}", **TEXTS, **fields}
+    return row(name, "patch_a", *changes, **complete)
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,11 @@ EXAMPLES = {
         "run(address)\n        log(address)",
         "def bind(address):\n    if address:\n        run(address)\n",
     ),
+    "PK115": edited(
+        "return now",
+        "return tiem.monotonic()",
+        "import time\n\n\ndef bind(now):\n    time.sleep(0)\n    return now\n",
+    ),
     "PK121": Example(
         (
             complete_row(
@@ -211,6 +217,9 @@ EXAMPLES = {
     ),
     "PK306": Example(
         (complete_row(WRAP, requires="('torch_npu<9',)"),), released(SCHED, A_STEP)
+    ),
+    "PK307": Example(
+        (complete_row(WRAP, roles="{Role.MAIN, Role.WORKER}"),), released(SCHED, A_STEP)
     ),
     "PK401": Example(
         (complete_row(WRAP, name="core-loop"), complete_row(WRAP, name="core-trace")),

@@ -10,10 +10,13 @@ from support.packages import row
 from analysis.check.released import checked, codes, only_finding, subject
 from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.requiring import slips
+from patchkit.core.versions.installed import Versions
 from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from support.packages import World
+
+    from patchkit.analysis.check.releases import CheckedRelease
 
 WRAP = "Wrap('up.mod:f', by='w')"
 BODY = "def w(wrapped, instance, args, kwargs): ...\ndef call(module): ...\n"
@@ -47,6 +50,26 @@ def test_a_slip_is_told_with_the_name_that_was_meant(world: World) -> None:
     assert "did you mean up by upp?" in finding.message
     assert finding.fix == "write up in place of upp"
     assert report.grid["p"] == {"up 1.0": "broken"}
+
+
+@pytest.mark.parametrize("releases", [[], [UP]])
+def test_a_misspelled_target_is_told_as_such(
+    world: World, releases: list[CheckedRelease], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the distribution is there (checked or installed), and no such package is anywhere."""
+    if not releases:
+        world.module("up.mod", "def f(): ...")
+        monkeypatch.setattr(Versions, "find", lambda _, name: name == "up" or None)
+    change = "Wrap('uup.mod:f', by='w')"
+    world.pack(row("p", "patch_a", change, requires="('up>=1,<2',)"), patch_a=BODY)
+    (finding,) = (
+        finding for finding in checked(releases).findings if finding.severity == "error"
+    )
+    assert finding.code.code == "PK101"
+    assert finding.message == (
+        "found no package uup, which it changes; it requires up, which is there: did you mean that?"
+    )
+    assert finding.fix == "write up in place of uup in the targets"
 
 
 def test_a_requirement_of_the_change_counts(world: World) -> None:

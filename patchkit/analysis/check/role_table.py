@@ -1,0 +1,111 @@
+"""Tells in which roles functions of vLLM's modules run, and finds rows that are for other roles."""
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from typing import NamedTuple
+
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.findings import Finding, Place, finding_of_row
+from patchkit.core.rows.declaration import Decorate, Edit, Replace, Role, Row, Wrap
+from patchkit.core.rows.target import Target
+
+_FILE = "vllm_roles.json"
+"""The roles in which functions of each module were called; made by `studies/module_roles.py`."""
+
+_CALLED = (Replace, Wrap, Decorate, Edit)
+"""Changes that act where their target is called; others may act where its module is imported."""
+
+
+class RoleTable(NamedTuple):
+    """The roles in which functions of modules were called in real engines.
+
+    Args:
+        roles_by_module: The roles for each module; a module of which none was called is left out.
+        source: Where they are known from, in words.
+    """
+
+    roles_by_module: dict[str, frozenset[Role]]
+    source: str
+
+    def roles(self, target: Target) -> frozenset[Role]:
+        """Return the roles in which functions of a target's module were called.
+
+        Args:
+            target: The target.
+
+        Returns:
+            The roles; none if the table does not have the module.
+        """
+        return self.roles_by_module.get(target.module, frozenset())
+
+
+def read_role_table() -> RoleTable:
+    """Read the table that patchkit brings with it.
+
+    Returns:
+        The table.
+    """
+    content = json.loads(files(__package__).joinpath(_FILE).read_text("utf-8"))
+    roles_by_module = {
+        module: roles_named(names) for module, names in content["modules"].items()
+    }
+    source = f"engines of {content['release']} (a table of modules, made on {content['made']})"
+    return RoleTable(roles_by_module, source)
+
+
+def roles_named(names: object) -> frozenset[Role]:
+    """Return the roles of a list of names; names that another version has written are ignored.
+
+    Args:
+        names: What a file has in the place of the list; if it is no list, there are no roles.
+    """
+    if not isinstance(names, Iterable):
+        return frozenset()
+    known = {str(role): role for role in Role}
+    return frozenset(known[name] for name in names if name in known)
+
+
+def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
+    """Find targets that are called in none of the row's roles, so that the row does nothing.
+
+    Args:
+        row: The row.
+        table: The roles in which functions of modules were called.
+        row_place: The place of the row.
+
+    Yields:
+        A finding for the first such target of each module.
+    """
+    modules: set[str] = set()
+    for change in row.patch.parts:
+        target = change.place
+        called_in = table.roles(target)
+        is_placed = not called_in.isdisjoint(row.roles)
+        if not isinstance(change, _CALLED) or not called_in or is_placed:
+            continue
+        if target.module in modules:
+            continue
+        modules.add(target.module)
+        message = (
+            f"the row is for {_listed(row.roles)}; functions of {target.module} were called in "
+            f"{_listed(called_in)} only, in {table.source}"
+        )
+        names = ", ".join(f"Role.{role.name}" for role in _in_order(called_in))
+        fix = (
+            f"roles={{{names}}}; or see with `patchkit probe {target} -- COMMAND` where your "
+            "engine calls it"
+        )
+        yield finding_of_row(
+            codes.OTHER_ROLE, message, fix, row, row_place, target=str(target)
+        )
+
+
+def _in_order(roles: Iterable[Role]) -> list[Role]:
+    """Sort roles: from the process that starts the others on."""
+    return sorted(roles, key=list(Role).index)
+
+
+def _listed(roles: Iterable[Role]) -> str:
+    """Return roles as words, such as `main and engine-core`."""
+    return " and ".join(map(str, _in_order(roles)))
