@@ -127,3 +127,14 @@ def test_a_change_that_upstream_took_back_ends_the_range_where_it_came_again(
     world.pack(row("p", None, EDIT, **{**TEXTS, "requires": "('up>=1',)"}))
     rebased(capsys, "p", "--from", "1.0")
     assert "requires=('up>=1,<1.3',)" in rows(world)
+
+
+def test_what_is_kept_is_tried_on_the_releases_in_between(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With `--keep`, the copy for 1.0 holds for 1.1 and not for 1.2, the merged one for 2.0."""
+    release(world, v1_0=OLD, v1_1=OLD, v1_2=OLD.replace("alpha + 1", "1"), v2_0=OTHER)
+    world.pack(row("p", "patch_a", REPLACE, **exactly("1.0")), patch_a=PLAIN)
+    assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
+    assert "by='plain_2_0',requires=('up>=2.0',)" in rows(world)
+    assert "requires=('up>=1.0,!=1.2,<=2.0',)" in rows(world)
