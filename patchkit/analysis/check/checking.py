@@ -16,6 +16,7 @@ from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
     Exclusion,
     Exclusions,
+    additions_beside,
     is_added_by_earlier_row,
 )
 from patchkit.analysis.check.findings import (
@@ -113,7 +114,8 @@ class Check:
         for name, error in unread.items():
             findings.append(unreadable(name, error, _FIX_UNREADABLE))
         self._coverage = self._coverage.without(unread)
-        self._note_additions_beside()
+        for release in self._coverage.releases:
+            self._additions[release.name] = additions_beside(self._coverage, release)
         moves = Moves(self._coverage.releases, self._expected)
         bodies: dict[str, PackBodies] = {}
         role_table = read_role_table()
@@ -131,15 +133,6 @@ class Check:
         mark_errors(self._states, findings)
         names = [release.name for release in releases]
         return Report(names, findings, self._states, unreadable=unread.keys())
-
-    def _note_additions_beside(self) -> None:
-        """Remember what the rows that are not checked add, as if they came before the others."""
-        for release in self._coverage.releases:
-            additions = self._additions[release.name]
-            for row in self._coverage.beside:
-                for change in self._coverage.due(row, release):
-                    if isinstance(change, Add):
-                        additions.setdefault(change.place, row)
 
     def _looked_up(self, release: CheckedRelease) -> list[Target]:
         """List the targets that the rules look up in a release: of changes, and used by bodies."""

@@ -51,7 +51,7 @@ def replace_all(contents: Sequence[tuple[Path, bytes]]) -> None:
             _recover(folders)
 
 
-def recover(files: Iterable[Path]) -> None:
+def recover(files: Collection[Path]) -> None:
     """Finish what a process that was killed while it replaced files has begun, or take it back.
 
     Args:
@@ -67,7 +67,7 @@ def recover(files: Iterable[Path]) -> None:
             _recover(folders)
 
 
-def is_unfinished(files: Iterable[Path]) -> bool:
+def is_unfinished(files: Collection[Path]) -> bool:
     """Whether a process has left something beside files that it was about to replace.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
@@ -157,3 +158,20 @@ def test_a_file_that_cannot_be_replaced_leaves_the_others(pack: Path) -> None:
         replace_in(pack)
     assert (pack / "patch_a.py").read_bytes() == OLD["patch_a.py"]
     assert not is_unfinished([pack / "patch_a.py"])
+
+
+@pytest.mark.processes
+def test_two_processes_replace_files_one_after_the_other(pack: Path) -> None:
+    """While one of them has the lock of the folder, the other one waits, and then goes on."""
+    folder = os.open(pack, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    child = os.fork()
+    if not child:
+        replace_in(pack)
+        os._exit(0)
+    time.sleep(0.2)
+    assert contents(pack) == OLD
+    fcntl.flock(folder, fcntl.LOCK_UN)
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(folder)
+    assert contents(pack) == NEW
