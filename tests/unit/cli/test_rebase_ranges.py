@@ -138,3 +138,14 @@ def test_what_is_kept_is_tried_on_the_releases_in_between(
     assert rebased(capsys, "p", "--keep")["p"]["result"] == "merged"
     assert "by='plain_2_0',requires=('up>=2.0',)" in rows(world)
     assert "requires=('up>=1.0,!=1.2,<=2.0',)" in rows(world)
+
+
+def test_a_release_that_the_row_left_out_does_not_end_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Upstream has the change from 1.2 on, which the row excludes: the first that counts is 1.3."""
+    has_it = OLD.replace("size > 3", "size > 30")
+    release(world, v1_0=OLD, v1_2=has_it, v1_3=has_it, v2_0=has_it)
+    world.pack(row("p", None, EDIT, **{**TEXTS, "requires": "('up>=1,!=1.2',)"}))
+    assert rebased(capsys, "p", "--from", "1.0")["p"]["result"] == "retired"
+    assert "requires=('up>=1,!=1.2,<1.3',)" in rows(world)

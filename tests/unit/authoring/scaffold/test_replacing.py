@@ -89,7 +89,8 @@ def test_a_process_that_is_killed_leaves_all_or_nothing(pack: Path) -> None:
 
 
 @pytest.mark.processes
-def test_who_recovers_may_be_killed_too(pack: Path) -> None:
+@pytest.mark.parametrize("step", ["copying", "replacing"])
+def test_who_recovers_may_be_killed_too(pack: Path, step: str) -> None:
     """Killed before any line while it takes things back, it leaves that to the next process."""
     line = 1
     is_killed = True
@@ -97,6 +98,10 @@ def test_who_recovers_may_be_killed_too(pack: Path) -> None:
         for name, content in OLD.items():
             (pack / name).write_bytes(content)
         half_replaced(pack)
+        if step == "copying":
+            (pack / "patch_a.py").rename(pack / ".patch_a.py.patchkit")
+            (pack / "patch_a.py").write_bytes(OLD["patch_a.py"])
+            (pack / ".patch_a.py.patchkit-old").write_bytes(b"half a co")
         is_killed = is_killed_at(line, lambda: recover([pack / name for name in OLD]))
         recover([pack / "patch_a.py"])
         assert contents(pack) == OLD, line
