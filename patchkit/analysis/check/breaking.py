@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage, allows
 from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.exclusion import (
+    additions_beside,
+    is_added_by_earlier_row,
+)
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.packs import PackSource
@@ -176,8 +180,10 @@ def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     # With an empty EditSequence: the row's Edits are tried without those of other rows.
     judge = Judge(row, release, pack, EditSequence())
     faults: list[Fault] = []
+    additions = additions_beside(coverage, release)
     for change in coverage.to_check(row, release):
-        faults += judge.faults(change)
+        if not is_added_by_earlier_row(row, change, release, additions):
+            faults += judge.faults(change)
     misfits = RowUses(coverage, {row.pack: pack}).misfits(row, [release])
     faults += [misfit.fault for misfit in misfits[release.name]]
     release.forget_sources()

@@ -16,6 +16,7 @@ from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
     Exclusion,
     Exclusions,
+    additions_beside,
     is_added_by_earlier_row,
 )
 from patchkit.analysis.check.findings import (
@@ -113,6 +114,8 @@ class Check:
         for name, error in unread.items():
             findings.append(unreadable(name, error, _FIX_UNREADABLE))
         self._coverage = self._coverage.without(unread)
+        for release in self._coverage.releases:
+            self._additions[release.name] = additions_beside(self._coverage, release)
         moves = Moves(self._coverage.releases, self._expected)
         bodies: dict[str, PackBodies] = {}
         role_table = read_role_table()

@@ -11,7 +11,7 @@ from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
-from patchkit.core.versions.requirements import parse_version
+from patchkit.core.versions.requirements import parse_version, release_order
 from patchkit.errors import UpstreamError
 
 
@@ -230,7 +230,8 @@ def base_of(
 ) -> tuple[CheckedRelease, CheckedRelease]:
     """Choose the releases to rebase a row between: the one it was written for, and a later one.
 
-    Without `old`, the first is the last reviewed, else the newest in the row's range.
+    Without `old`, the first is the last reviewed, else the newest in the row's range. If the later
+    one was reviewed for all targets of the row, it is both: the row was written for it.
 
     Args:
         row: the row.
@@ -247,13 +248,15 @@ def base_of(
     """
     last = _named(releases, new)
     before = releases[: releases.index(last)]
-    # `last` is only chosen if the range has none of those before it, as after an earlier rebase.
-    # So it is put in front: both choices below prefer releases at the end of the list.
-    in_range = _in_range(row, [last, *before])
-    first = _reviewed(row, in_range, lock) if in_range else None
     if old:
-        first = _named(before, old)
-    elif first is None and in_range:
+        return _earlier(releases, before, old, last), last
+    # `last` is only chosen if it was reviewed, or if the range has none of those before it, as
+    # after an earlier rebase. So it is put in front: the choices below prefer releases at the end.
+    in_range = _in_range(row, [last, *before])
+    if last in in_range and _is_reviewed(row, last, lock):
+        return last, last
+    first = _reviewed(row, in_range, lock) if in_range else None
+    if first is None and in_range:
         first = in_range[-1]
     if first is None:
         actual = f"{row.name}: found no release before {last.name} in its range"
@@ -261,6 +264,35 @@ def base_of(
             f"{actual}, expected one; --from names the one that it was written for"
         )
     return first, last
+
+
+def _earlier(
+    releases: Sequence[CheckedRelease],
+    before: Sequence[CheckedRelease],
+    version: str,
+    last: CheckedRelease,
+) -> CheckedRelease:
+    """Find the release that a row was written for, which has to be before the one it is carried to.
+
+    Args:
+        releases: all releases, the oldest first.
+        before: those before the one that the row is carried to.
+        version: the version of the release.
+        last: the release that the row is carried to.
+
+    Raises:
+        UpstreamError: There is no such release before that one.
+    """
+    parsed = parse_version(version)
+    others = [parse_version(release.version) for release in releases[len(before) :]]
+    if before and parsed not in others:
+        return _named(before, version)
+    expected = "which is the first release"
+    if before:
+        expected = f"expected --from an earlier one, such as {before[-1].version}"
+    raise UpstreamError(
+        f"found no release {last.project} {version} before {last.version}, {expected}"
+    )
 
 
 def _in_range(row: Row, releases: Sequence[CheckedRelease]) -> list[CheckedRelease]:
@@ -272,12 +304,31 @@ def _in_range(row: Row, releases: Sequence[CheckedRelease]) -> list[CheckedRelea
     ]
 
 
-def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
-    """Find the release of a version, `1.0` and `1.0.0` alike; raise UpstreamError for none."""
+def release_of_version(
+    releases: Sequence[CheckedRelease], version: str
+) -> CheckedRelease | None:
+    """Find the release of a version, `1.0` and `1.0.0` alike.
+
+    Args:
+        releases: the releases.
+        version: the version.
+
+    Returns:
+        The release; None if no release has that version.
+    """
     parsed = parse_version(version)
     for release in releases:
         if parsed is not None and parse_version(release.version) == parsed:
             return release
+    return None
+
+
+def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
+    """Find the release of a version; raise UpstreamError for none."""
+    release = release_of_version(releases, version)
+    if release is not None:
+        return release
+    parsed = parse_version(version)
     project = releases[0].project
     newest = releases[-1].version
     if parsed is None:
@@ -287,6 +338,27 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
     raise UpstreamError(
         f"found no release {project} {version}, expected one such as {newest}"
     )
+
+
+def _is_reviewed(row: Row, release: CheckedRelease, lock: Lock) -> bool:
+    """Whether the lock has the release for each target that the row changes there."""
+    spans_by_target = lock.entries.get(row.name, {})
+    targets = [
+        str(change.place)
+        for change in row.patch.parts
+        if change.is_reviewed
+        and allows(change.requires, release.project, release.version)
+    ]
+    version = release_order(release.version)
+    for target in targets:
+        is_in_span = any(
+            release_order(span.first) <= version <= release_order(span.last)
+            for span in spans_by_target.get(target, ())
+            if span.project == release.project
+        )
+        if not is_in_span:
+            return False
+    return bool(targets)
 
 
 def _reviewed(

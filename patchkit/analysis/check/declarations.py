@@ -344,18 +344,24 @@ def order_of(inner: Row, outer: Row, target: str) -> str:
 
     Returns:
         The fix. For an Edit and a Replace it is another one, since no order makes both take effect.
+        A row that adds the target always comes first.
     """
-    kinds = {
-        change.kind
-        for change in (*inner.patch.parts, *outer.patch.parts)
-        if str(change.place) == target
-    }
+    kinds_of_inner = _kinds(inner, target)
+    kinds_of_outer = _kinds(outer, target)
+    kinds = kinds_of_inner | kinds_of_outer
+    if "Add" in kinds_of_outer - kinds_of_inner:
+        return f"set after=({outer.name!r},) in {inner.name}: it changes what that row adds"
     if {"Edit", "Replace"} <= kinds:
         return (
             f"conflicts=({inner.name!r},) in {outer.name}, or let the Replace bring what the Edit "
             "changes: where both apply, one is refused"
         )
     return f"set after=({inner.name!r},) in {outer.name}, or declare conflicts"
+
+
+def _kinds(row: Row, target: str) -> set[str]:
+    """Return the kinds of the changes that a row makes to a target."""
+    return {change.kind for change in row.patch.parts if str(change.place) == target}
 
 
 def _predecessors(rows: Sequence[Row]) -> dict[str, set[str]]:

@@ -82,6 +82,24 @@ def is_added_by_earlier_row(
     return is_added and release.facts(change.place).state == "absent"
 
 
+def additions_beside(coverage: Coverage, release: CheckedRelease) -> dict[Target, Row]:
+    """List what rows that are not checked add to a release, as if they came before the others.
+
+    Args:
+        coverage: The rows that are checked, and those beside them.
+        release: The release.
+
+    Returns:
+        The targets that these rows add, each with the first row that does.
+    """
+    additions: dict[Target, Row] = {}
+    for row in coverage.beside:
+        for change in coverage.due(row, release):
+            if isinstance(change, Add):
+                additions.setdefault(change.place, row)
+    return additions
+
+
 class Exclusions:
     """Finds the rows that exclude each other in one release.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.added_names import AddedNames
 from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
@@ -16,7 +17,7 @@ from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.analysis.uses.use import Call, Use
-from patchkit.core.rows.declaration import Add, Provide, Row
+from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.rows.target import Target
 
 _CALLED_AS_DEFINED = frozenset(
@@ -136,12 +137,14 @@ def _misfits(
 def _is_attribute_of_value(target: Target, release: CheckedRelease) -> bool:
     """Whether a target is an attribute of a value, such as `a:CONFIG.name`.
 
-    The source does not tell the attributes of a value for certain: other code may set them.
+    The source does not tell the attributes of a value for certain: other code may set them. What
+    is in such an attribute, as in `a:CONFIG.name.more`, is not known either.
     """
-    if not target.qualname:
-        return False
-    holder = release.facts(target.holder)
-    return holder.is_present and holder.kind not in _NAMESPACES
+    for holder in _holders(target):
+        facts = release.facts(holder)
+        if facts.is_present:
+            return facts.kind not in _NAMESPACES
+    return False
 
 
 def _holders(target: Target) -> Iterator[Target]:
@@ -289,7 +292,7 @@ class RowUses:
     def __init__(self, coverage: Coverage, packs: Mapping[str, PackSource]) -> None:
         self._coverage = coverage
         self._bodies = BodyUses(coverage.packages, packs)
-        self._added_names: dict[str, tuple[str, ...]] = {}
+        self._added_names: dict[str, AddedNames] = {}
 
     def inside(self, row: Row, release: CheckedRelease) -> list[Use]:
         """Return what the body of a row uses of a release, directly or through modules it imports.
@@ -346,32 +349,23 @@ class RowUses:
             candidates |= misfits(self.inside(row, of_project[0]), of_project)
         reported = {}
         for release in releases:
-            added = self._added_by_rows(release)  # with what is inside of these names
+            added_names = self._added_by_rows(release)
             reported[release.name] = [
                 misfit
                 for misfit in candidates[release.name]
-                if not _dotted(misfit.target).startswith(added)
+                if not added_names.has(misfit.target)
             ]
         return reported
 
-    def _added_by_rows(self, release: CheckedRelease) -> tuple[str, ...]:
-        """Return the dotted names that rows add to a release, as `_dotted` writes them."""
+    def _added_by_rows(self, release: CheckedRelease) -> AddedNames:
+        """Return the names that rows add to a release."""
         if release.name not in self._added_names:
-            names: list[str] = []
+            changes: list[Change] = []
             for row in (*self._coverage.rows, *self._coverage.beside):
-                names += [
-                    _dotted(change.place)
-                    for change in self._coverage.due(row, release)
-                    if isinstance(change, (Add, Provide))
-                ]
-            self._added_names[release.name] = tuple(names)
+                changes += self._coverage.due(row, release)
+            self._added_names[release.name] = AddedNames(changes, release)
         return self._added_names[release.name]
 
 
 def _package_of(use: Use) -> str:
     return use.target.module.partition(".")[0]
-
-
-def _dotted(target: Target) -> str:
-    """Return `a.C.f.` for `a:C.f`, so that only its parents and itself are prefixes of it."""
-    return f"{target}.".replace(":", ".")

@@ -23,13 +23,30 @@ class Conflict(NamedTuple):
     upstream: str = ""
 
 
+class LeftOut(NamedTuple):
+    """A release that the range of a carried row leaves out.
+
+    Args:
+        release: its name.
+        version: its version, as requirements name it.
+        reason: why the row does not hold for it.
+    """
+
+    release: str
+    version: str
+    reason: str
+
+
 class CarriedChanges(NamedTuple):
     """What became of the changes of one target.
 
     Args:
         result: `unchanged`, `merged`, or `retired` where upstream has them.
         changes: the changes for the later release; none if the result is `retired`.
+        to_review: targets that upstream has changed, and that these changes have no text of: a
+            person has to read what upstream changed.
     """
 
     result: str
     changes: Sequence[Change]
+    to_review: Sequence[Target] = ()

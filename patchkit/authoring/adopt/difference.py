@@ -9,6 +9,7 @@ from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.edits import edits
+from patchkit.authoring.adopt.field_text import read_default
 from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
 from patchkit.errors import ScaffoldError
 
@@ -190,7 +191,7 @@ class ModuleDifference:
         # Without a default, the field's own name is evaluated, and refused as no literal.
         default_node = node.value or node.target
         try:
-            default = ast.literal_eval(default_node)
+            default = read_default(default_node, self.after.imports)
         except ValueError:
             raise ScaffoldError(
                 f"{_FIELD}, with a default that is no literal"

@@ -1,8 +1,10 @@
-"""Writes a new field of a dataclass into the text of its module."""
+"""Writes a new field of a dataclass into the text of its module, and reads the default of one."""
 
 import ast
+from collections.abc import Mapping
 from types import GenericAlias
 
+from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.authoring.adopt.additions import add_member
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.bringing import bring
@@ -17,6 +19,7 @@ _FUNCTIONS = {
     "dataclasses": ("dataclasses.field", "import dataclasses"),
 }
 """How the function that describes a field is called, and imported, by the name that binds it."""
+_EXPECTED = "expected a default alone, a literal"
 
 
 def add_field(
@@ -53,6 +56,56 @@ def _default(value: object) -> str:
     if not value:
         return f"default_factory={type(value).__name__}"
     return f"default_factory=lambda: {value!r}"
+
+
+def read_default(node: ast.expr, imports: Mapping[str, str]) -> object:
+    """Read the default of a field: a literal, or a call of `field` that has one.
+
+    Args:
+        node: the value that the field is given.
+        imports: the import statements of the module, by the name that each binds.
+
+    Returns:
+        The default; a new list, dict or set where a factory makes one.
+
+    Raises:
+        ValueError: the default is no literal, or the call says more of the field.
+    """
+    function = dotted(getattr(node, "func", None))
+    top = function.partition(".")[0]
+    known_function, statement = _FUNCTIONS.get(top, ("", ""))
+    is_of_field = function == known_function and imports.get(top) == statement
+    if not isinstance(node, ast.Call) or not is_of_field:
+        return ast.literal_eval(node)
+    arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+    arguments.pop("kw_only", None)  # AddField makes every field so
+    if node.args or len(arguments) != 1:
+        raise ValueError(_EXPECTED)
+    ((name, value),) = arguments.items()
+    if name == "default":
+        return ast.literal_eval(value)
+    if name == "default_factory":
+        return _made_by(value)
+    raise ValueError(_EXPECTED)
+
+
+def _made_by(factory: ast.expr) -> object:
+    """Return what a factory makes: `list`, `dict`, `set` or a lambda of a literal.
+
+    Raises:
+        ValueError: it is another factory.
+    """
+    if isinstance(factory, ast.Lambda) and not _takes_arguments(factory):
+        return ast.literal_eval(factory.body)
+    for kind in (list, dict, set):
+        if dotted(factory) == kind.__name__:
+            return kind()
+    raise ValueError(_EXPECTED)
+
+
+def _takes_arguments(function: ast.Lambda) -> bool:
+    """Whether a lambda has parameters."""
+    return bool(list(ast.iter_child_nodes(function.args)))
 
 
 def annotation_of(change: AddField) -> str:

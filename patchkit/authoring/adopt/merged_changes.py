@@ -3,27 +3,49 @@
 The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.carried import CarriedChanges
 from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.edits import all_edited, edits, syntax_hash
-from patchkit.authoring.adopt.merging import merged_copy
+from patchkit.authoring.adopt.guards import CODE
+from patchkit.authoring.adopt.merging import is_resolved, merged_copy
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.transplant import make
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace
 from patchkit.errors import ScaffoldError, TargetError
 
+_ONLY_NEW = (
+    "it was written for the later release by hand, and nothing is left to keep for earlier ones; "
+    "rebase it without --keep"
+)
 
-def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChanges:
+
+class UpstreamDefinition(NamedTuple):
+    """A definition of upstream in one release.
+
+    Args:
+        module: the module that it stands in.
+        qualname: its qualified name there.
+    """
+
+    module: Definitions
+    qualname: str
+
+
+def merged_edits(
+    changes: Sequence[Edit], base: str, theirs: str, *, keep: bool = False
+) -> CarriedChanges:
     """Merge the Edits of one function with upstream's changes of that function.
 
     Args:
         changes: the Edits.
         base: the function in the old release.
         theirs: the function in the later release.
+        keep: whether the Edits are to stay for the old release.
 
     Returns:
         The Edits for the later release, and whether they are others than before.
@@ -32,7 +54,16 @@ def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChan
         ScaffoldError: they cannot be merged.
         TargetError: an Edit does not fit the function in the old release.
     """
-    text = merged_copy(base, all_edited(changes, base), theirs)
+    try:
+        ours = all_edited(changes, base)
+    except TargetError:
+        if not _fit(changes, theirs):
+            raise
+        # A person has resolved a conflict, and written them for the later release.
+        if keep:
+            raise ScaffoldError(_ONLY_NEW) from None
+        return CarriedChanges("merged", changes)
+    text = merged_copy(base, ours, theirs)
     if syntax_hash(text) == syntax_hash(theirs):
         return CarriedChanges("retired", ())
     # The Edits as they are may result in the merged text, too.
@@ -47,6 +78,62 @@ def merged_edits(changes: Sequence[Edit], base: str, theirs: str) -> CarriedChan
         first.__replace__(old=edit.old, new=edit.new, count=1) for edit in text_edits
     ]
     return CarriedChanges("merged", new_changes)
+
+
+def _fit(changes: Sequence[Edit], text: str) -> bool:
+    """Whether Edits can be made in the text of a function, which compiles afterwards."""
+    try:
+        syntax_hash(all_edited(changes, text))
+    except (TargetError, SyntaxError):
+        return False
+    return True
+
+
+def merged_replacement(
+    change: Replace,
+    old: UpstreamDefinition,
+    new: UpstreamDefinition,
+    body: ModuleText,
+    name_in_body: Callable[[str, Definitions], str],
+    *,
+    keep: bool = False,
+) -> CarriedChanges:
+    """Merge a definition of a body with upstream's changes of what it replaces.
+
+    Args:
+        change: the Replace that refers to the definition.
+        old: its target in the old release.
+        new: its target in the later release, which differs.
+        body: the text of the body, into which the merged definition is written.
+        name_in_body: chooses the name of the merged definition in the body.
+        keep: whether the definition is to stay for the old release.
+
+    Returns:
+        The Replace for the later release, and whether it is another one than before.
+
+    Raises:
+        ScaffoldError: they cannot be merged.
+    """
+    by = change.by.removeprefix(CODE)
+    # The three texts of the merge get the same name, so that a renaming is no change in them.
+    name = by.rpartition(".")[2]
+    base = old.module.as_in_body(old.qualname, name)
+    theirs = new.module.as_in_body(new.qualname, name)
+    ours = body.read().renamed(by, name)
+    text = merged_copy(base, ours, theirs)
+    if syntax_hash(text) == syntax_hash(theirs):
+        return CarriedChanges("retired", ())
+    if syntax_hash(text) == syntax_hash(ours):
+        if not is_resolved(base, ours, theirs):
+            return CarriedChanges("unchanged", [change])
+        if keep:
+            raise ScaffoldError(_ONLY_NEW)
+        return CarriedChanges("merged", [change])
+    new_name = name_in_body(by, body.read())
+    write_merged(body, text, by, new_name, new.module)
+    new_by = change.by.replace(by, new_name)
+    merged_change = change.__replace__(by=new_by)
+    return CarriedChanges("merged", [merged_change])
 
 
 def write_merged(

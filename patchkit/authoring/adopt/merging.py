@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from patchkit.authoring.adopt.edits import hunks, syntax_hash
+from patchkit.authoring.adopt.resolved import has_changes
 from patchkit.errors import ScaffoldError
 
 # In the order in which `git merge-file` takes its files.
@@ -51,6 +52,27 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
     Raises:
         ScaffoldError: git is not installed, or fails.
     """
+    text = _CONFLICT.sub(_resolved, _merged_by_git(base, ours, theirs))
+    return Merged(text.rstrip("\n"))
+
+
+def is_resolved(base: str, ours: str, theirs: str) -> bool:
+    """Whether one version has conflicts with another, all of which a person has resolved in it.
+
+    Args:
+        base: the text that both versions started from.
+        ours: the version that may have them resolved.
+        theirs: the other version.
+
+    Raises:
+        ScaffoldError: git is not installed, or fails.
+    """
+    conflicts = list(_CONFLICT.finditer(_merged_by_git(base, ours, theirs)))
+    return bool(conflicts) and all(map(_is_resolved, conflicts))
+
+
+def _merged_by_git(base: str, ours: str, theirs: str) -> str:
+    """Return the merge of two versions as git writes it, with its markers around conflicts."""
     with TemporaryDirectory() as folder:
         for side, text in zip(_SIDES, (ours, base, theirs), strict=True):
             Path(folder, side).write_text(f"{text.rstrip()}\n", "utf-8")
@@ -70,12 +92,11 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
         raise ScaffoldError(
             f"git merge-file: {process.stderr.decode(errors='replace').strip()}"
         )
-    text = _CONFLICT.sub(_resolved, process.stdout.decode("utf-8"))
-    return Merged(text.rstrip("\n"))
+    return process.stdout.decode("utf-8")
 
 
 def _resolved(conflict: re.Match[str]) -> str:
-    """Resolve a conflict whose changes are adjacent but do not overlap, by making both.
+    """Resolve a conflict whose changes are adjacent but do not overlap, or that a person resolved.
 
     Args:
         conflict: a match of `_CONFLICT`.
@@ -83,6 +104,8 @@ def _resolved(conflict: re.Match[str]) -> str:
     Returns:
         The lines with both changes; the conflict itself where the changes overlap.
     """
+    if _is_resolved(conflict):
+        return conflict[1]
     ours = conflict[1].splitlines(keepends=True)
     base = conflict[2].splitlines(keepends=True)
     theirs = conflict[3].splitlines(keepends=True)
@@ -94,6 +117,11 @@ def _resolved(conflict: re.Match[str]) -> str:
     for change in reversed(changes):  # from the end, so that earlier indexes stay valid
         base[change.start : change.end] = change.lines
     return "".join(base)
+
+
+def _is_resolved(conflict: re.Match[str]) -> bool:
+    """Whether our side of a conflict has what upstream changed."""
+    return has_changes(conflict[1], conflict[2], conflict[3])
 
 
 class _Change(NamedTuple):

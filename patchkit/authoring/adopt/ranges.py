@@ -1,8 +1,11 @@
 """Adjusts the version requirements of a row that `patchkit rebase` carries to a later release."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.core.rows.declaration import Change
 from patchkit.core.versions.requirements import (
+    FoundVersion,
     canonical,
     parse_requirement,
     release_order,
@@ -17,6 +20,7 @@ def carried_requirements(
     *,
     is_new: bool,
     is_over: bool,
+    left_out: Collection[str] = (),
 ) -> list[str]:
     """Return the requirements of a row after it was carried to a later release.
 
@@ -29,23 +33,28 @@ def carried_requirements(
         new: the version of the release.
         is_new: whether the row now holds for that release on, and no longer for older ones.
         is_over: whether the row ends before that release, as upstream has its changes.
+        left_out: versions that the extended requirements must not allow.
     """
     names = {canonical(package) for package in packages}
     carried: list[str] = []
     for text in requires:
         if canonical(parse_requirement(text).name) in names:
-            carried.append(_carried(text, new, is_new=is_new, is_over=is_over))
+            adjusted = _carried(text, new, left_out, is_new=is_new, is_over=is_over)
+            carried.append(adjusted)
         else:
             carried.append(text)
     return carried
 
 
-def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
+def _carried(
+    text: str, new: str, left_out: Collection[str], *, is_new: bool, is_over: bool
+) -> str:
     """Return one requirement of the release's distribution, adjusted.
 
     Args:
         text: the requirement.
         new: the version of the release.
+        left_out: versions that it must not allow.
         is_new: whether the row now holds for that release on, and no longer for older ones.
         is_over: whether the row ends before that release.
     """
@@ -72,6 +81,15 @@ def _carried(text: str, new: str, *, is_new: bool, is_over: bool) -> str:
     elif not allowed:
         upper = [_before_next_minor(new)]
     excluded = [bound for bound in bounds if bound.startswith("!")]
+    # A version in between is excluded; the range ends before a later one.
+    later_versions: list[str] = []
+    for version in sorted(left_out, key=release_order):
+        if release_order(version) < release_order(new):
+            excluded.append(f"!={version}")
+        else:
+            later_versions.append(version)
+    if later_versions:
+        upper = [f"<{later_versions[0]}"]
     marker = f"; {requirement.marker}" if requirement.marker else ""
     return f"{requirement.name}{','.join([*lower, *excluded, *upper])}{marker}"
 
@@ -96,3 +114,36 @@ def _before_next_minor(version: str) -> str:
     major = release[0]
     minor = release[1]
     return f"<{major}.{minor + 1}"
+
+
+def split_at(
+    change: Change, successors: Iterable[Change], package: str, version: str
+) -> Sequence[Change]:
+    """Limit a change to the releases before a version, and what replaces it to that one on.
+
+    Args:
+        change: the change.
+        successors: the changes that replace it.
+        package: the package that they change.
+        version: the version.
+
+    Returns:
+        The change, and its successors.
+    """
+    before = f"{package}<{version}"
+    since = f"{package}>={version}"
+    old_change = change.__replace__(requires=(*change.requires, before))
+    new_changes = [
+        successor.__replace__(requires=(*successor.requires, since))
+        for successor in successors
+    ]
+    return [old_change, *new_changes]
+
+
+def version_of(release: CheckedRelease) -> str:
+    """Return the version of a release for a requirement: a nightly of 0.11.0 counts as 0.11.0.
+
+    Args:
+        release: the release.
+    """
+    return FoundVersion(release.project, release.version, release.name).counts_as

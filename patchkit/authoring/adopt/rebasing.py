@@ -10,26 +10,40 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from patchkit.analysis.check.comparison import Comparison, compare
+from patchkit.analysis.check.added_names import AddedNames
+from patchkit.analysis.check.comparison import Comparison, Side, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
-from patchkit.analysis.upstream.facts import Facts
-from patchkit.authoring.adopt.carried import CarriedChanges, Conflict
+from patchkit.authoring.adopt.carried import CarriedChanges, Conflict, LeftOut
+from patchkit.authoring.adopt.carried_sets import carried_sets, refuse_absent
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.edits import syntax_hash
 from patchkit.authoring.adopt.guards import CODE
-from patchkit.authoring.adopt.merged_changes import merged_edits, write_merged
-from patchkit.authoring.adopt.merging import merged_copy
+from patchkit.authoring.adopt.merged_changes import (
+    UpstreamDefinition,
+    merged_edits,
+    merged_replacement,
+)
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.authoring.adopt.moved_names import with_moved
-from patchkit.authoring.adopt.ranges import carried_requirements
+from patchkit.authoring.adopt.ranges import (
+    carried_requirements,
+    split_at,
+    version_of,
+)
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
-from patchkit.core.rows.declaration import Add, Change, Edit, Provide, Replace, Row
+from patchkit.core.rows.declaration import (
+    Add,
+    AfterImport,
+    Change,
+    Edit,
+    Provide,
+    Replace,
+    Row,
+)
 from patchkit.core.rows.target import Target
-from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import ScaffoldError, TargetError, shown
 from patchkit.registry import read_pack
 
@@ -48,7 +62,11 @@ class Rebase:
         keep: whether the row's present changes stay beside the new ones, for older releases.
         conflicts: the changes that a person has to carry; filled in by `run`.
         files: the files to write; filled in by `plan`.
-        body: the text of the row's body, after the merge; None for a row without a body.
+        body: the text of the row's body, after the merge; None for a row without a body, and read
+            by `run` if it is not given.
+        left_out: the releases that the carried row's range leaves out.
+        end: the first release that has all the changes itself, if the result is `retired`.
+        to_review: the targets that a person has to look at, as upstream has changed them.
     """
 
     row: Row
@@ -59,6 +77,9 @@ class Rebase:
     conflicts: list[Conflict] = field(default_factory=list)
     files: list[PlannedFile] = field(default_factory=list)
     body: ModuleText | None = None
+    left_out: list[LeftOut] = field(default_factory=list)
+    end: CheckedRelease | None = None
+    to_review: list[Target] = field(default_factory=list)
     _old_body: bytes = b""
     _results: list[str] = field(default_factory=list)
     _carried_by_index: dict[int, Sequence[Change]] = field(default_factory=dict)
@@ -90,27 +111,10 @@ class Rebase:
             if not is_retired:
                 carried = self._carried_by_index.get(index, carried)
             if self.keep and list(carried) != [change]:
-                carried = self._beside(change, carried)
+                package = package_of(change)
+                carried = split_at(change, carried, package, version_of(self.new))
             carried_changes.append(carried)
         return carried_changes
-
-    def _beside(self, change: Change, carried: Sequence[Change]) -> list[Change]:
-        """Return a change for releases before the later one, and its successors for that one on.
-
-        Args:
-            change: the change of the row.
-            carried: the changes that replace it in the later release.
-        """
-        package = package_of(change)
-        version = _version_of(self.new)
-        before = f"{package}<{version}"
-        since = f"{package}>={version}"
-        old_change = change.__replace__(requires=(*change.requires, before))
-        new_changes = [
-            successor.__replace__(requires=(*successor.requires, since))
-            for successor in carried
-        ]
-        return [old_change, *new_changes]
 
     @property
     def requires(self) -> tuple[str, ...]:
@@ -118,12 +122,16 @@ class Rebase:
         patch = self.row.patch
         packages = {self.new.project, *self.new.covers(map(package_of, patch.changes))}
         result = self.result
+        limit = self.new
+        if self.end and result == "retired":
+            limit = self.end
         carried = carried_requirements(
             patch.requires,
             packages,
-            _version_of(self.new),
+            version_of(limit),
             is_new=result == "merged" and not self.keep,
             is_over=result == "retired",
+            left_out=[release.version for release in self.left_out],
         )
         return tuple(carried)
 
@@ -151,10 +159,23 @@ class Rebase:
                 names.update(change.body_name for change in sibling.changes)
         return names
 
+    def pack_adds(self, target: Target) -> bool:
+        """Whether the target is not upstream's, but one that rows of the pack add, or is in one.
+
+        These rows may be for earlier releases only, as long as they were not carried themselves.
+
+        Args:
+            target: the target.
+        """
+        changes: list[Change] = []
+        for row in read_pack(self.pack.name):
+            changes += row.patch.changes
+        return AddedNames(changes, self.new).has(target)
+
     def run(self) -> None:
         """Compute what becomes of each change; the Edits of one function are merged as one."""
         body_file = self._body_file
-        if body_file:
+        if body_file and self.body is None:
             self._old_body = body_file.read_bytes()
             text = self._old_body.decode("utf-8-sig").replace("\r\n", "\n")
             self.body = ModuleText(str(body_file), text)
@@ -201,6 +222,7 @@ class Rebase:
             self._refuse(changes[0].place, error)
             return
         self._results.append(carried.result)
+        self.to_review += carried.to_review
         if list(carried.changes) != changes:
             self._carried_by_index.update(dict.fromkeys(indexes, ()))
             self._carried_by_index[indexes[0]] = carried.changes
@@ -266,18 +288,18 @@ class Rebase:
             if self.new.has(target):
                 return CarriedChanges("retired", ())
             return CarriedChanges("unchanged", changes)
+        if self.pack_adds(target) and not self.new.has(target):
+            return CarriedChanges("unchanged", changes)
         comparison = compare(target, self.old, self.new)
-        for side in (comparison.old, comparison.new):
-            if not side.facts.is_present:
-                raise ScaffoldError(
-                    f"{side.release}: {side.facts.reason or 'it is not there'}"
-                )
+        refuse_absent(comparison)
         new_target = comparison.new.place
         if new_target != target:
             retargeted = {first.target_field: str(new_target)}
             changes = [change.__replace__(**retargeted) for change in changes]
         carried = CarriedChanges("unchanged", changes)
-        if comparison.changed:
+        if isinstance(changes[0], AfterImport):
+            carried = carried_sets(changes[0], self.old, self.new)
+        elif comparison.changed:
             carried = self._merged_changes(changes, comparison)
         if new_target != target and carried.result == "unchanged":
             return carried._replace(result="merged")
@@ -288,7 +310,8 @@ class Rebase:
     ) -> CarriedChanges:
         """Merge Edits or a Replace with upstream's changes of the target.
 
-        Changes of other kinds, such as a Wrap, contain none of upstream's code: they stay.
+        Changes of other kinds, such as a Wrap, contain none of upstream's code: they stay, and a
+        person has to read what upstream changed.
 
         Args:
             changes: the changes of a group.
@@ -300,44 +323,17 @@ class Rebase:
             edits_of_target = [change for change in changes if isinstance(change, Edit)]
             base = self.old.text(comparison.old.facts)
             theirs = self.new.text(comparison.new.facts)
-            return merged_edits(edits_of_target, base, theirs)
+            return merged_edits(edits_of_target, base, theirs, keep=self.keep)
         if isinstance(first, Replace) and self.body:
-            return self._merged_replacement(first, comparison, self.body)
-        return CarriedChanges("unchanged", changes)
-
-    def _merged_replacement(
-        self, change: Replace, comparison: Comparison, body: ModuleText
-    ) -> CarriedChanges:
-        """Merge a definition of the body with upstream's changes of what it replaces.
-
-        Args:
-            change: the Replace that refers to the definition.
-            comparison: its target in both releases, which differs.
-            body: the text of the body, into which the merged definition is written.
-
-        Raises:
-            ScaffoldError: they cannot be merged.
-        """
-        by = change.by.removeprefix(CODE)
-        # The three texts of the merge get the same name, so that a renaming is no change in them.
-        name = by.rpartition(".")[2]
-        old_facts = comparison.old.facts
-        old_module = _definitions(self.old, old_facts)
-        base = old_module.as_in_body(old_facts.qualname, name)
-        new_facts = comparison.new.facts
-        new_module = _definitions(self.new, new_facts)
-        theirs = new_module.as_in_body(new_facts.qualname, name)
-        ours = body.read().renamed(by, name)
-        text = merged_copy(base, ours, theirs)
-        if syntax_hash(text) == syntax_hash(theirs):
-            return CarriedChanges("retired", ())
-        if syntax_hash(text) == syntax_hash(ours):
-            return CarriedChanges("unchanged", [change])
-        new_name = self._name_in_body(by, body.read())
-        write_merged(body, text, by, new_name, new_module)
-        new_by = change.by.replace(by, new_name)
-        merged_change = change.__replace__(by=new_by)
-        return CarriedChanges("merged", [merged_change])
+            return merged_replacement(
+                first,
+                _definition(self.old, comparison.old),
+                _definition(self.new, comparison.new),
+                self.body,
+                self._name_in_body,
+                keep=self.keep,
+            )
+        return CarriedChanges("unchanged", changes, [comparison.new.place])
 
     def _name_in_body(self, by: str, definitions: Definitions) -> str:
         """Return the name for a merged definition: `f`, or `f_0_11_0` where the old `f` is kept.
@@ -347,7 +343,7 @@ class Rebase:
         """
         name = by
         if self.keep:
-            version = _version_of(self.new).replace(".", "_")
+            version = version_of(self.new).replace(".", "_")
             name = f"{by}_{version}"
             if name in definitions.named:
                 raise ScaffoldError(f"{name} is there already")
@@ -365,9 +361,11 @@ class Rebase:
         uses = RowUses(coverage, {self.pack.name: self.pack})
         misfits_by_release = uses.misfits(self.row, [self.new])
         misfits = misfits_by_release[self.new.name]
-        missing = [
-            misfit.target for misfit in misfits if not self.new.has(misfit.target)
-        ]
+        missing: list[Target] = []
+        for misfit in misfits:
+            target = misfit.target
+            if not self.new.has(target) and not self.pack_adds(target):
+                missing.append(target)
         moves = self.new.moves([(target, self.old) for target in missing])
         moved: dict[Target, Target] = {}
         for target, move in zip(missing, moves, strict=True):
@@ -390,11 +388,8 @@ def _group_key(index: int, change: Change) -> object:
     return index
 
 
-def _definitions(release: CheckedRelease, facts: Facts) -> Definitions:
-    """Read the module of a release that a target is defined in, by the facts of the target."""
-    return Definitions.of(facts.path, release.source.read(facts.path) or b"")
-
-
-def _version_of(release: CheckedRelease) -> str:
-    """Return the version of a release for a requirement: a nightly of 0.11.0 counts as 0.11.0."""
-    return FoundVersion(release.project, release.version, release.name).counts_as
+def _definition(release: CheckedRelease, side: Side) -> UpstreamDefinition:
+    """Read the definition of a target in a release, with the module that it stands in."""
+    path = side.facts.path
+    module = Definitions.of(path, release.source.read(path) or b"")
+    return UpstreamDefinition(module, side.facts.qualname)

@@ -7,6 +7,7 @@ from patchkit.analysis.upstream.reading.files import parse
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.authoring.adopt.additions import add
 from patchkit.authoring.adopt.body_code import BodyCode, in_class
+from patchkit.authoring.adopt.bracket_lines import aligned
 from patchkit.authoring.adopt.bringing import bring, bring_import
 from patchkit.authoring.adopt.decorators import makes_descriptor
 from patchkit.authoring.adopt.definitions import IMPORTS, PARTS_OF_PROPERTY, name_of
@@ -47,7 +48,8 @@ def make(module: ModuleText, change: Change, qualname: str, body: BodyCode) -> N
         node = code.defined(qualname)
         first, last = lines_of_statement(node)
         old = code.text(node)
-        module.put(first, last, _without_blanks(old, edited(change, old)))
+        new = aligned(edited(change, old), change.new, old)
+        module.put(first, last, _without_blanks(old, new))
     elif isinstance(change, (Add, Replace)):
         _transplant(module, change, qualname, body)
     else:

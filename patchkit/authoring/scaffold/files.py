@@ -1,11 +1,12 @@
 """Plans files to write, and then writes all of them, or none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from difflib import unified_diff
 from pathlib import Path
 from typing import NamedTuple
 
+from patchkit.authoring.scaffold.replacing import replace_all
 from patchkit.errors import ScaffoldError
 
 
@@ -105,11 +106,39 @@ def write(files: Iterable[PlannedFile]) -> None:
             try:
                 _write_file(file, undo)
             except OSError as error:
-                reason = error.strerror or error
-                raise ScaffoldError(
-                    f"{file.path}: {reason}; nothing was written"
-                ) from error
+                raise _unwritten(file.path, error) from error
         undo.pop_all()  # all are written: nothing is undone at the end of the block
+
+
+def write_together(files: Sequence[PlannedFile]) -> None:
+    """Write edited files so that even a process that is killed on the way leaves all, or none.
+
+    `replacing.recover` takes back what such a process has begun.
+
+    Args:
+        files: the files, none of them new. The last one is written last.
+
+    Raises:
+        ScaffoldError: A file was changed since it was planned, or writing fails.
+    """
+    try:
+        for file in files:
+            if file.path.read_bytes() != file.old:
+                raise _changed_meanwhile(file.path)
+        replace_all([(file.path, file.new) for file in files])
+    except OSError as error:
+        raise _unwritten(error.filename, error) from error
+
+
+def _changed_meanwhile(path: Path) -> ScaffoldError:
+    """Make the error of a file that is not as it was when it was planned."""
+    return ScaffoldError(f"{path} was changed meanwhile; nothing was written")
+
+
+def _unwritten(file: object, error: OSError) -> ScaffoldError:
+    """Make the error of a file that cannot be written."""
+    reason = error.strerror or error
+    return ScaffoldError(f"{file}: {reason}; nothing was written")
 
 
 def _write_file(file: PlannedFile, undo: ExitStack) -> None:
@@ -128,17 +157,13 @@ def _write_file(file: PlannedFile, undo: ExitStack) -> None:
 def _create(path: Path, content: bytes, undo: ExitStack) -> None:
     """Write a new file; raise FileExistsError if it exists."""
     with path.open("xb") as file:  # x: create it, or fail
-        # It may be missing by then, as `_change` renames the file that it has created.
-        undo.callback(path.unlink, missing_ok=True)
+        undo.callback(path.unlink)
         file.write(content)
 
 
 def _change(path: Path, old: bytes, new: bytes, undo: ExitStack) -> None:
     """Replace the content of a file atomically, so that no reader sees half of it."""
     if path.read_bytes() != old:
-        raise ScaffoldError(f"{path} was changed meanwhile; nothing was written")
-    replacement = path.with_name(f".{path.name}.patchkit")
-    _create(replacement, new, undo)
-    replacement.chmod(path.stat().st_mode)
+        raise _changed_meanwhile(path)
+    replace_all([(path, new)])
     undo.callback(path.write_bytes, old)
-    replacement.replace(path)

@@ -1,15 +1,7 @@
 """`patchkit rebase`: carry patches from the release they were written for to a later one."""
 
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from shutil import copyfile, copytree
-from tempfile import TemporaryDirectory
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -17,16 +9,24 @@ from patchkit.analysis.check.comparison import base_of
 from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.authoring.adopt.rebased_range import fit_range, leave_out
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.authoring.scaffold.files import write as write_files
+from patchkit.authoring.scaffold.files import write_together
+from patchkit.authoring.scaffold.replacing import is_unfinished, recover
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
+from patchkit.cli.rebased_pack import faults_of
 from patchkit.cli.report.rebase import print_rebase, rebase_json
 from patchkit.core.rows.declaration import Row
-from patchkit.core.rows.project import Project
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import ScaffoldError
+
+_UNFINISHED = (
+    "a rebase was killed while it wrote files of the pack; the next one without --dry-run takes "
+    "that back first"
+)
 
 
 @click.command("rebase")
@@ -93,7 +93,7 @@ def command(
                 )
                 pack = PackSource(row.pack)
                 rebase = Rebase(row, old_release, new_release, pack, keep=keep)
-                _run(rebase, write=not dry_run, offline=offline)
+                _run(rebase, releases, write=not dry_run, offline=offline)
                 rebases.append(rebase)
     finally:  # also after an error, report what has been written
         _print(rebases, form, written=not dry_run)
@@ -118,129 +118,52 @@ def _print(rebases: Sequence[Rebase], form: str, *, written: bool) -> None:
         print_rebase(rebases, written=written)
 
 
-def _run(rebase: Rebase, *, write: bool, offline: bool) -> None:
+def _run(
+    rebase: Rebase, releases: Sequence[CheckedRelease], *, write: bool, offline: bool
+) -> None:
     """Carry a patch to the later release, check it, and write its files.
 
     An error becomes a conflict of this patch, so that the others are still carried.
 
     Args:
         rebase: The patch and the releases.
+        releases: All releases of the distribution, the oldest first.
         write: Whether to write files.
         offline: Whether the check may read only the cache.
     """
+    pack = rebase.pack
+    files = [pack.path, *pack.bodies.values()]
     try:
+        if write:
+            recover(files)
+        elif is_unfinished(files):
+            raise ScaffoldError(_UNFINISHED)
         rebase.run()
         if not rebase.conflicts:
-            rebase.plan()
-            if rebase.result != "retired":
-                rebase.refuse(_faults(rebase, offline=offline))
+            _plan(rebase, releases, offline=offline)
         if write:
-            write_files(rebase.files)
+            # The row last: as long as it is the old one, what was done to the body is taken back.
+            write_together(rebase.files[::-1])
     except (ScaffoldError, OSError, ValueError) as error:
         rebase.refuse([str(error)])
 
 
-def _faults(rebase: Rebase, *, offline: bool) -> Iterator[str]:
-    """Check the carried row, and yield the reasons why it must not be written.
+def _plan(rebase: Rebase, releases: Sequence[CheckedRelease], *, offline: bool) -> None:
+    """Plan the files of a carried patch, whose range has only releases that it holds for.
 
     Args:
-        rebase: The row, with the files that are planned.
+        rebase: The patch, after `run`.
+        releases: All releases of the distribution, the oldest first.
         offline: Whether the check may read only the cache.
-
-    Raises:
-        ScaffoldError: The check itself failed.
     """
-    report = _check_copy(rebase, offline=offline)
-    name = rebase.new.name
-    if report["grid"].get(rebase.row.name, {}).get(name) == "out-of-range":
-        yield f"{name} stays out of its range, or of that of its changes"
-    project = Project.read()
-    accepted = {*project.ignore, *project.accept}
-    for finding in report["findings"]:
-        code = finding["code"]
-        keys = {code, f"{code} {finding['target']}", f"{code} {finding['patch']}"}
-        # A body that uses a name which is missing: `check` warns, but a rebase must not write it.
-        is_use_gone = code == "PK602" and finding["release"] == name
-        is_fault = finding["severity"] == "error" or is_use_gone
-        if is_fault and keys.isdisjoint(accepted):
-            yield f"{code} {finding['release']}: {finding['message']}"
-
-
-def _check_copy(rebase: Rebase, *, offline: bool) -> dict[str, Any]:
-    """Run `patchkit check` on a copy of the pack with the planned files; return its JSON report.
-
-    It runs in a process of its own, as this process has imported the pack in its former state.
-
-    Args:
-        rebase: The row, with the files that are planned.
-        offline: Whether the check may read only the cache.
-
-    Raises:
-        ScaffoldError: The check failed, and has no report.
-    """
-    command = [
-        sys.executable,
-        "-m",
-        "patchkit",
-        *_check_arguments(rebase, offline=offline),
-    ]
-    with TemporaryDirectory() as folder:
-        _copy_pack(rebase, folder)
-        path = [folder, *(entry for entry in sys.path if entry)]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-        process = subprocess.run(  # noqa: S603
-            command,
-            cwd=folder,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    try:
-        report: dict[str, Any] = json.loads(process.stdout)
-    except ValueError:
-        raise ScaffoldError(
-            f"the rebased row cannot be checked: {process.stderr.strip()}"
-        ) from None
-    return report
-
-
-def _check_arguments(rebase: Rebase, *, offline: bool) -> list[str]:
-    """Return the arguments of `patchkit check` for the carried patch and its new release.
-
-    With `--keep`, the patch must hold for the old release, too.
-    """
-    arguments = [
-        "check",
-        rebase.row.name,
-        "--patches",
-        rebase.row.pack,
-        "--format",
-        "json",
-    ]
-    if offline:
-        arguments.append("--offline")
-    releases = [rebase.new]
-    if rebase.keep:
-        releases = [rebase.old, rebase.new]
-    for release in releases:
-        arguments += ["--releases", f"{release.project}=={release.version}"]
-    return arguments
-
-
-def _copy_pack(rebase: Rebase, folder: str) -> None:
-    """Copy the package of a pack into a folder, with the planned files in place of the old ones.
-
-    The copies are writable, even if the files are not.
-    """
-    top = rebase.pack.root / rebase.row.pack.partition(".")[0]
-    if top.is_dir():
-        copytree(
-            top,
-            f"{folder}/{top.name}",
-            ignore=lambda *_: ["__pycache__"],
-            copy_function=copyfile,
-            ignore_dangling_symlinks=True,
-        )
-    for file in rebase.files:
-        Path(folder, file.path.relative_to(rebase.pack.root)).write_bytes(file.new)
+    added = fit_range(rebase, releases)
+    rebase.plan()
+    if rebase.result == "retired":
+        return
+    faults = faults_of(rebase, added, offline=offline)
+    for release in added:
+        reasons = faults.get(release.name)
+        if reasons:
+            leave_out(rebase, release, reasons[0])
+    rebase.plan()
+    rebase.refuse(faults.get("", ()))

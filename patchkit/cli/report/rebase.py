@@ -5,12 +5,17 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from patchkit.authoring.adopt.rebasing import Rebase
-from patchkit.cli.report.as_json import Data, to_json
+from patchkit.cli.report.as_json import Data, named, to_json
 from patchkit.cli.report.console import console, print_diff_lines
 from patchkit.errors import shown
 
 _STYLES = {"unchanged": "note", "merged": "ok", "retired": "warn", "conflict": "bad"}
 _NEXT = "next: read the diffs, run your tests, then patchkit lock"
+_RESOLVE = (
+    "next: write the code for {release} by hand, and rebase again; if it is right as it is, let "
+    "requires allow {version} and record that: "
+    "patchkit lock {name} --releases '{project}=={version}'"
+)
 
 
 def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
@@ -33,13 +38,41 @@ def print_rebase(rebases: Sequence[Rebase], *, written: bool) -> None:
                 Text(f"  {shown(file.path)}: {action}", style="note"), soft_wrap=True
             )
             print_diff_lines(file.diff, out)
+        for release in rebase.left_out:
+            line = f"  {release.release} stays out of its range: {release.reason}"
+            out.print(Text(line, style="warn"), soft_wrap=True)
+        if rebase.to_review:
+            out.print(Text(_review(rebase), style="warn"), soft_wrap=True)
         for conflict in rebase.conflicts:
             reason = Text(f"  {conflict.target}: {conflict.reason}", style="bad")
             out.print(reason, soft_wrap=True)
             print_diff_lines(conflict.upstream.splitlines(), out)
             out.print(Text(conflict.text), soft_wrap=True)
+        if any(conflict.upstream for conflict in rebase.conflicts):
+            out.print(Text(_resolution(rebase), style="note"), soft_wrap=True)
     if written and any(rebase.files for rebase in rebases):
         out.print(Text(f"\n{_NEXT}", style="note"))
+
+
+def _review(rebase: Rebase) -> str:
+    """Say which targets a person has to look at, and how."""
+    targets = ", ".join(map(str, dict.fromkeys(rebase.to_review)))
+    command = (
+        f"patchkit diff {rebase.row.name} --from {rebase.old.version} "
+        f"--to {rebase.new.version}"
+    )
+    return f"  upstream changed {targets}; read: {command}"
+
+
+def _resolution(rebase: Rebase) -> str:
+    """Say how a conflict is resolved, so that the next rebase knows it."""
+    new = rebase.new
+    return _RESOLVE.format(
+        name=rebase.row.name,
+        release=new.name,
+        project=new.project,
+        version=new.version,
+    )
 
 
 def rebase_json(rebases: Sequence[Rebase]) -> str:
@@ -69,4 +102,8 @@ def _rebase(rebase: Rebase) -> Data:
         "result": rebase.result,
         "files": [shown(file.path) for file in rebase.files],
         "conflicts": conflicts,
+        "left_out": [
+            named(release, "release", "reason") for release in rebase.left_out
+        ],
+        "review": list(dict.fromkeys(rebase.to_review)),
     }

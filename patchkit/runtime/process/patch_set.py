@@ -119,7 +119,7 @@ def agree(
     states.journal.write("digest", role=str(role), digest=digest(ours))
     try:
         theirs = _read_stamp(config, role)
-        _refuse_differences(role, theirs, ours)
+        _refuse_differences(role, theirs, ours, states)
     except AgreementError as error:
         reason = str(error)
         states.journal.write("disagreement", role=str(role), reason=reason)
@@ -128,7 +128,9 @@ def agree(
         states.say("warning", reason)
 
 
-def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> None:
+def _refuse_differences(
+    role: Role, theirs: PatchSet | None, ours: PatchSet, states: PatchStates
+) -> None:
     """Raise AgreementError if the main process has other patches for a role than this one."""
     if theirs is None:
         return  # the main process has no patchkit, and stamps nothing
@@ -140,7 +142,16 @@ def _refuse_differences(role: Role, theirs: PatchSet | None, ours: PatchSet) -> 
             f"than the engine: {told}. The main process selects "
             f"{_listed(theirs)} for {role}; here it is {_listed(ours)}. Install the same packs and "
             "versions on every node, and set the same PATCHKIT_* variables."
+            f"{_last_change(theirs, ours, states)}"
         )
+
+
+def _last_change(theirs: PatchSet, ours: PatchSet, states: PatchStates) -> str:
+    """Say which file here was changed last, of the packs whose code differs; "" if none does."""
+    from patchkit.runtime.process.last_change import last_change  # noqa: PLC0415 - for an error
+
+    names = {*_unlike("code", theirs, ours), *_unlike("pack", theirs, ours)}
+    return last_change({states.patches[name].row.pack for name in names})
 
 
 def _process_name() -> str:
@@ -241,25 +252,26 @@ def _differences(theirs: PatchSet, ours: PatchSet) -> Iterator[str]:
     for name in _only_in(ours, theirs):
         yield f"{name} only here"
     common = [name for name in _in_order(theirs) if name in ours]
-    other_code: list[str] = []
-    other_pack: list[str] = []
-    for name in common:
-        there = theirs[name]
-        here = ours[name]
-        if there.code != here.code:
-            other_code.append(name)
-        if there.pack != here.pack:
-            other_pack.append(name)
+    other_code = _unlike("code", theirs, ours)
     for name in other_code:
         yield f"{name} has other code here"
     if not other_code:  # else that explains why the packs differ
-        for name in other_pack:
+        for name in _unlike("pack", theirs, ours):
             yield f"{name} has another module in its pack here"
     common_here = [name for name in _in_order(ours) if name in theirs]
     if common != common_here:
         order_here = ", ".join(common_here)
         order_there = ", ".join(common)
         yield f"they apply in the order {order_here} here, not {order_there}"
+
+
+def _unlike(field: str, theirs: PatchSet, ours: PatchSet) -> list[str]:
+    """Name the patches of both sets that differ in a field."""
+    return [
+        name
+        for name in _in_order(theirs)
+        if name in ours and getattr(theirs[name], field) != getattr(ours[name], field)
+    ]
 
 
 def _only_in(patches: PatchSet, others: PatchSet) -> list[str]:

@@ -78,3 +78,24 @@ def test_a_body_in_another_encoding_is_a_conflict(
     (conflict,) = rebased(capsys, code=1)["p"]["conflicts"]
     assert "can't decode" in conflict["reason"]
     assert (world.folder / "pack" / "patch_a.py").read_bytes() == content
+
+
+@pytest.mark.parametrize("setting", ["variable", "file", "relative file"])
+def test_releases_in_a_folder_that_is_named_relatively(
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+) -> None:
+    """The check of the copy, which runs in another folder, finds the same releases."""
+    world.pack(row("p", None, EDIT, **TEXTS))
+    (world.folder / "wheels").rename(world.folder / "shelf")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    if setting == "variable":
+        monkeypatch.setenv("PIP_FIND_LINKS", "shelf")
+    else:
+        file = world.folder / "pip.conf"
+        file.write_text("[global]\nno-index = yes\nfind-links = shelf\n")
+        named = str(file) if setting == "file" else "pip.conf"
+        monkeypatch.setenv("PIP_CONFIG_FILE", named)
+    assert rebased(capsys)["p"]["result"] == "unchanged"

@@ -97,6 +97,27 @@ class PipSettings(NamedTuple):
         trusted = {name.lower() for name in self.trusted_hosts}
         return host in trusted or f"{host}:{port}" in trusted
 
+    def variables(self) -> dict[str, str]:
+        """Return variables that name the same indexes and files in any working directory.
+
+        A process that gets them looks for packages where this one does, also if paths of the
+        settings are relative.
+        """
+        find_links = map(_absolute_url, self.find_links)
+        indexes = [_absolute_url(index) for index in self.indexes]
+        variables = {
+            "PIP_FIND_LINKS": " ".join(find_links),
+            "PIP_INDEX_URL": " ".join(indexes[:1]),
+            "PIP_EXTRA_INDEX_URL": " ".join(indexes[1:]),
+        }
+        for name, file in (
+            ("PIP_CERT", self.cert),
+            ("PIP_CLIENT_CERT", self.client_cert),
+        ):
+            if file:
+                variables[name] = str(Path(file).absolute())
+        return {name: value for name, value in variables.items() if value}
+
 
 def usual_index() -> str:
     """Return the URL of pip's default index, from pip's own source.
@@ -141,6 +162,13 @@ def _indexes(values: "_Values") -> list[str]:
     indexes = values.urls("index-url")[:1] or [usual_index()]  # one URL, not a list
     indexes += values.urls("extra-index-url")
     return [url.rstrip("/") for url in indexes]
+
+
+def _absolute_url(location: str) -> str:
+    """Return a URL as it is, and for a path a URL that does not depend on the working directory."""
+    if urlsplit(location).scheme in ("http", "https", "file"):
+        return location
+    return Path(location).absolute().as_uri()
 
 
 def _without_repeats(urls: Iterable[str]) -> tuple[str, ...]:

@@ -120,3 +120,19 @@ def test_a_nightly_before_the_release_that_holds_is_looked_for(patch: Row) -> No
     broke_on = break_between(patch, by_day(nightlies), broke_in)
     days = [end and end[:10] for end in broke_on.ends]
     assert days == ["2026-01-11", "2026-01-12"]
+
+
+def test_a_target_that_another_row_adds_is_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No release has the target of the Wrap, and the patch holds."""
+    no_own_packs(monkeypatch)
+    world.pack(
+        row("adds", "patch_a", "Add('up.mod:C.f', by='w')"),
+        row("wraps", "patch_a", "Wrap('up.mod:C.f', by='w')", after="('adds',)"),
+        patch_a=BODY,
+    )
+    rows, _ = read_packs(Settings(), ["pack"])
+    wrapping = next(patch for patch in rows if patch.name == "wraps")
+    broke = break_of(wrapping, releases(v1="class C: ...\n", v2="class C: ...\n"))
+    assert broke.ends == ["2", None]

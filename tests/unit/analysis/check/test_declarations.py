@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,6 +97,18 @@ def test_two_patches_without_order(world: World) -> None:
         "up.mod:f",
         ["up 1.0"],
     )
+
+
+@pytest.mark.parametrize("kind", ["Wrap", "Replace"])
+def test_a_row_that_adds_the_target_comes_first(world: World, kind: str) -> None:
+    """The fix puts the other row after it, whichever stands first now."""
+    add = row("adds", "patch_a", "Add('up.mod:f', by='g')")
+    change = row("changes", "patch_b", f"{kind}('up.mod:f', by='g')")
+    for rows in ((add, change), (change, add)):
+        world.pack(*rows, patch_a=BODY, patch_b=BODY)
+        sys.modules.pop("pack", None)
+        finding = only_finding(checked([subject("1.0", mod="")]), "PK401")
+        assert "after=('adds',) in changes" in finding.fix
 
 
 def test_each_missing_text_of_a_row_is_a_finding(world: World) -> None:

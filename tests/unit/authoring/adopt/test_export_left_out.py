@@ -249,3 +249,27 @@ def test_a_body_that_sets_names_by_their_texts(left_out: LeftOut) -> None:
     """Which names it sets is not in its text."""
     body = "def fill():\n    globals()['X'] = 2\nX = 1\nDONE = fill()\ndef f(a=1): return X\n"
     assert "its body may set any name by globals()" in left_out(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        ("Decorate('up.lib:f', by='X')", ["up.lib:f is not in the diff: Decorate"]),
+        (
+            "AfterImport('up.lib', call='X', sets=('up.lib:f', 'up.lib:g'))",
+            [
+                "up.lib is not in the diff: AfterImport",
+                "up.lib:f is not in the diff: AfterImport",
+                "up.lib:g is not in the diff: AfterImport",
+            ],
+        ),
+        ("BeforeImport('up.lib', call='X')", ["up.lib is not in the diff: Before"]),
+    ],
+)
+def test_what_code_makes_of_a_target_is_listed(
+    change: str, lines: list[str], left_out: LeftOut
+) -> None:
+    """No text says what a decorator returns or what a call sets: each target is named."""
+    errors = left_out("def X(target):\n    return target\n", change)
+    for line in lines:
+        assert f"one: {line}" in errors

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from patchkit.authoring.adopt.body_code import BodyCode
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.field_text import add_field
+from patchkit.authoring.adopt.field_text import add_field, read_default
 from patchkit.authoring.adopt.module_text import ModuleText
 from patchkit.core.rows.declaration import AddField
 from patchkit.errors import ScaffoldError
@@ -109,3 +111,39 @@ def test_a_class_without_room_is_refused(text: str, reason: str) -> None:
     """The reason says what is in the way."""
     with pytest.raises(ScaffoldError, match=reason):
         with_field(text)
+
+
+@pytest.mark.parametrize("default", [None, 3, "a", [], [1], {}, {"a": 1}, {1}, (1,)])
+def test_the_default_of_a_written_field_is_read_again(default: object) -> None:
+    """What `adopt` reads of an exported field is the default that the row had."""
+    text = with_field(f"{HEAD}class C:\n    size: int = 1\n", default=default)
+    definitions = Definitions.of("up/lib.py", text.encode())
+    node = definitions.named["C.new"]
+    assert isinstance(node, ast.AnnAssign)
+    assert node.value is not None
+    assert read_default(node.value, definitions.imports) == default
+
+
+FIELD = {"field": "from dataclasses import field"}
+
+
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("field(default=made())", FIELD),
+        ("field(default_factory=made)", FIELD),
+        ("field(default_factory=lambda a: [a])", FIELD),
+        ("field(default=1, repr=False)", FIELD),
+        ("field()", FIELD),
+        ("field(default=1)", {"field": "from other import field"}),
+        ("field(default=1)", {}),
+        ("made(default=1)", FIELD),
+    ],
+)
+def test_what_is_no_default_alone_is_refused(
+    text: str, imports: dict[str, str]
+) -> None:
+    """A call that says more of the field than its default, or another function of that name."""
+    node = ast.parse(text, mode="eval").body
+    with pytest.raises(ValueError, match=r"malformed|a default alone"):
+        read_default(node, imports)

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import sys
+import time
 import zipfile
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -203,6 +204,29 @@ def test_a_data_file_counts(world: World) -> None:
     world.session().agree(Role.WORKER, config)
     table.write_text("[2]")
     assert "p has other code here" in disagreement(world, config)
+
+
+def test_a_file_that_changed_on_disk_is_named(world: World) -> None:
+    """A worker names the file of the pack that was changed last, and when: whoever edits a body
+    while an engine starts has the same packs and versions on every node.
+    """
+    config = a_config()
+    a_session(world).stamp(config)
+    file = world.module("pack.patch_a", BODY + "# edited meanwhile\n")
+    os.utime(file, (2_000_000_000, 2_000_000_000))
+    text = disagreement(world, config)
+    changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(2_000_000_000))
+    assert f"the file that was changed last is {file}, at {changed}" in text
+    assert "restart the engine" in text
+
+
+def test_no_file_is_named_where_the_code_is_the_same(world: World) -> None:
+    """Other patches on one node are no matter of a file that changed."""
+    config = a_config()
+    a_session(world).stamp(config)
+    with pytest.raises(AgreementError) as caught:
+        world.session(disabled=("p",)).agree(Role.WORKER, config)
+    assert "changed last" not in str(caught.value)
 
 
 def test_the_order_of_rows_counts(world: World) -> None:

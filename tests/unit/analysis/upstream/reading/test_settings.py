@@ -218,3 +218,32 @@ def test_messages_hold_no_password(tmp_path: Path) -> None:
     assert "https://…@host:port/simple" in str(caught.value)
     shown = without_secrets("https://me:secret@host:8/simple/?a#b")
     assert shown == "https://host:8/simple/?a#b"
+
+
+def test_variables_name_the_same_places_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative paths become absolute, also in a folder with blanks; URLs stay as they are."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    pip_settings = read(
+        tmp_path,
+        PIP_CONFIG_FILE="/dev/null",
+        PIP_INDEX_URL="https://a/simple mirror",
+        PIP_FIND_LINKS="wheels https://b/page file:///there ~/home",
+        PIP_EXTRA_INDEX_URL="https://c/simple mirror",
+        PIP_CERT="ca.pem",
+    )
+    variables = pip_settings.variables()
+    assert variables["PIP_FIND_LINKS"].split()[:3] == [
+        f"{folder.as_uri()}/wheels",
+        "https://b/page",
+        "file:///there",
+    ]
+    assert variables["PIP_INDEX_URL"] == "https://a/simple"
+    assert variables["PIP_CERT"] == str(folder / "ca.pem")
+    again = read(tmp_path, PIP_CONFIG_FILE="/dev/null", **variables)
+    assert again.variables() == variables
+    mirror = f"{folder.as_uri()}/mirror"
+    assert variables["PIP_EXTRA_INDEX_URL"] == f"https://c/simple {mirror}"

@@ -1,0 +1,73 @@
+"""Tells whether a name is not upstream's, but one that rows add, or lies in such a name.
+
+A row adds `a:C.f` in one place, and code may find it in another: in a class that derives from
+`a:C`, or where a module has imported `C` from `a`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.core.rows.declaration import Add, AddField, Change, Provide
+from patchkit.core.rows.target import Target
+
+
+class AddedNames:
+    """What some changes add to a release.
+
+    Args:
+        changes: The changes; those that add nothing do not count.
+        release: The release.
+    """
+
+    def __init__(self, changes: Iterable[Change], release: CheckedRelease) -> None:
+        self._release = release
+        names: list[str] = []
+        for change in changes:
+            if isinstance(change, (Add, Provide)):
+                names += self._dotted_names(change.place)
+            elif isinstance(change, AddField):
+                qualname = f"{change.place.qualname}.{change.name}"
+                names += self._dotted_names(Target(change.place.module, qualname))
+        self._names = tuple(names)
+
+    def has(self, target: Target) -> bool:
+        """Whether a target is one of the names, or in one of them.
+
+        Args:
+            target: The target.
+        """
+        if not self._names:
+            return False
+        dotted_names = self._dotted_names(target, with_bases=True)
+        return any(name.startswith(self._names) for name in dotted_names)
+
+    def _dotted_names(
+        self, target: Target, *, with_bases: bool = False
+    ) -> Iterator[str]:
+        """Write a target as `a.C.f.`, so that only its parents and itself are prefixes of it.
+
+        Args:
+            target: The target.
+            with_bases: Whether a member of a class is one of each class that this derives from.
+
+        Yields:
+            The name as it is written, and the one in the definition of what it is an attribute of.
+        """
+        yield _dotted(str(target))
+        holder = target
+        while holder.qualname:
+            holder = holder.holder
+            facts = self._release.facts(holder)
+            if facts.is_present:
+                remainder = str(target).removeprefix(str(holder)).lstrip(":.")
+                owners = [f"{facts.module}:{facts.qualname}".rstrip(":")]
+                if with_bases:
+                    owners += [base for base, _ in facts.bases]
+                for owner in owners:
+                    yield _dotted(f"{owner}.{remainder}")
+                return
+
+
+def _dotted(text: str) -> str:
+    """Write `a:C.f` as `a.C.f.`."""
+    return f"{text}.".replace(":", ".")

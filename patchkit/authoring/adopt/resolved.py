@@ -1,0 +1,92 @@
+"""Tells whether a person has resolved a conflict: their side has what upstream changed.
+
+No other sign shows that. A body whose conflict was resolved by hand still differs from upstream's
+source in the same lines, so that git sees the same conflict in it at every further merge.
+"""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class _Piece(NamedTuple):
+    """Consecutive tokens of a side.
+
+    Args:
+        tokens: all tokens of the side.
+        start: the index of the first token of the piece.
+        end: the index behind its last token.
+    """
+
+    tokens: Sequence[str]
+    start: int
+    end: int
+
+    def is_in(self, tokens: Sequence[str]) -> bool:
+        """Whether other tokens have the piece beside a token that is beside it here.
+
+        Args:
+            tokens: the other tokens.
+        """
+        previous = max(self.start - 1, 0)
+        following = self.end + 1
+        with_previous = self.tokens[previous : self.end]
+        with_following = self.tokens[self.start : following]
+        return _contains(tokens, with_previous) or _contains(tokens, with_following)
+
+    def is_gone(self, ours: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Whether one side has no token of the piece oftener than the side that took it out.
+
+        Args:
+            ours: the tokens of the one side.
+            theirs: the tokens of the other side.
+        """
+        for token in self.tokens[self.start : self.end]:
+            if ours.count(token) > theirs.count(token):
+                return False
+        return True
+
+
+def has_changes(ours: str, base: str, theirs: str) -> bool:
+    """Whether one side has what the other side changed.
+
+    It has each piece of code that the other side has put in, beside a token that is beside it
+    there. And it has none of the pieces that the other side has taken out: not beside a token that
+    was beside it, and where nothing came in its place, not a part of it.
+
+    Args:
+        ours: the lines of the one side.
+        base: the lines that both sides started from.
+        theirs: the lines of the other side.
+
+    Returns:
+        The answer; False if the other side has changed nothing but the layout.
+    """
+    our_tokens = _TOKEN.findall(ours)
+    old_tokens = _TOKEN.findall(base)
+    new_tokens = _TOKEN.findall(theirs)
+    matcher = SequenceMatcher(None, old_tokens, new_tokens, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        old_piece = _Piece(old_tokens, old_start, old_end)
+        new_piece = _Piece(new_tokens, new_start, new_end)
+        if tag == "delete" and not old_piece.is_gone(our_tokens, new_tokens):
+            return False
+        if tag == "replace" and old_piece.is_in(our_tokens):
+            return False
+        if tag in ("insert", "replace") and not new_piece.is_in(our_tokens):
+            return False
+    return old_tokens != new_tokens
+
+
+def _contains(tokens: Sequence[str], piece: Sequence[str]) -> bool:
+    """Whether a piece occurs in tokens."""
+    size = len(piece)
+    count_of_starts = len(tokens) - size + 1
+    for start in range(count_of_starts):
+        end = start + size
+        if tokens[start:end] == piece:
+            return True
+    return False
