@@ -76,9 +76,12 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         if not _provided_by(package, required, coverage):
             reported.add(package)
             slip = _slip(package, required)
-            is_of_target = bool(slip) and (
-                _is_known(slip, coverage) and not _is_package(package, coverage)
-            )
+            is_of_target = False
+            if slip and _is_known(slip, coverage):
+                # No slip of a requirement. `torchao` is like `torch`, and need not be here.
+                is_near = _differ_by_a_letter(canonical(package), slip)
+                is_of_target = is_near and not _is_package(package, coverage)
+                slip = slip if is_of_target else ""
             yield Unrequired(package, tuple(required), slip, is_of_target)
 
 
