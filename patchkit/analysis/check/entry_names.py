@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.text_names import may_set
 from patchkit.core.rows.declaration import Add, Replace, Row
 from patchkit.core.rows.target import Target
 from patchkit.errors import near
@@ -24,6 +25,25 @@ class MissingClass(NamedTuple):
 
     by: str
     message: str
+
+
+class Absence(NamedTuple):
+    """A name that a module of the pack does not have.
+
+    Args:
+        name: The name.
+        message: What was found and what was expected.
+    """
+
+    name: str
+    message: str
+
+
+Group = list[tuple[str, str]]
+"""The texts in one container, each with its key; a key is '' where the place decides."""
+
+_CLASS_KEYS = ("class", "cls", "qualname", "attr")
+"""Parts of keys whose values name the class of a module."""
 
 
 def missing_classes(row: Row, pack: PackSource) -> Iterator[MissingClass]:
@@ -42,12 +62,16 @@ def missing_classes(row: Row, pack: PackSource) -> Iterator[MissingClass]:
     file = pack.bodies.get(row.patch.body or "")
     if file is None or not entries:
         return
-    for name, value in _assigned(file.read_text("utf-8")):
+    text = file.read_text("utf-8")
+    for name, value in _assigned(text):
         if name not in entries:
             continue
-        texts = list(_texts(value))
-        for message in dict.fromkeys(_missing(texts, pack)):
-            yield MissingClass(name, message)
+        found: list[Absence] = []
+        for group in _groups(value):
+            found += _missing(group, pack)
+        for absence in dict.fromkeys(found):
+            if not may_set(text, absence.name):
+                yield MissingClass(name, absence.message)
 
 
 def _assigned(text: str) -> Iterator[tuple[str, ast.expr]]:
@@ -66,35 +90,74 @@ def _assigned(text: str) -> Iterator[tuple[str, ast.expr]]:
             yield name, statement.value
 
 
-def _texts(node: ast.AST) -> Iterator[str]:
-    """Yield the texts in a value; not the keys of dicts, which name nothing."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    children: list[ast.AST] = list(ast.iter_child_nodes(node))
+def _groups(node: ast.expr, key: str = "") -> Iterator[Group]:
+    """Yield the texts in a value, those of one container together.
+
+    Only texts that are values themselves: what an expression makes of others is not known.
+    """
+    parts = list(_parts(node))
+    if isinstance(node, ast.Constant):
+        parts = [(key, node)]
+    group = [
+        (name, part.value)
+        for name, part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    if group:
+        yield group
+    for name, part in parts:
+        if not isinstance(part, ast.Constant):
+            yield from _groups(part, name)
+
+
+def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what a container or a call has, with the key; the keys of dicts name nothing."""
     if isinstance(node, ast.Dict):
-        children = list(node.values)
-    for child in children:
-        yield from _texts(child)
+        for key, value in zip(node.keys, node.values, strict=True):
+            yield ast.unparse(key) if key is not None else "**", value
+    elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        for element in node.elts:
+            yield "", element
+    elif isinstance(node, ast.Call):
+        for argument in node.args:
+            yield "", argument
+        for keyword in node.keywords:
+            yield keyword.arg or "**", keyword.value
 
 
-def _missing(texts: list[str], pack: PackSource) -> Iterator[str]:
+def _missing(group: Group, pack: PackSource) -> Iterator[Absence]:
     """Say what texts of an entry name in the pack's package, and is not there."""
     package = pack.name.partition(".")[0]
-    for text in texts:
-        dotted = text.replace(":", ".")
+    for index, (_, text) in enumerate(group):
+        dotted = text.replace(":", ".", 1)
         if not dotted.startswith(f"{package}.") or not _is_dotted(dotted):
             continue
-        if pack.as_release.state(Target(dotted)) == "present":
-            # A module: the class is in another text, which is one word.
-            words = [other for other in texts if other.isidentifier()]
-            if len(words) == 1:
-                yield from _absence(dotted, words[0], pack)
+        module, colon, name = text.partition(":")
+        if not colon:
+            if pack.as_release.state(Target(text)) == "present":
+                # A module: the class is in another text.
+                name = _class_beside(group, index)
+            else:
+                module, _, name = text.rpartition(".")
+        if not name:
             continue
-        module, _, name = dotted.rpartition(".")
         if pack.as_release.state(Target(module)) == "present":
             yield from _absence(module, name, pack)
-        else:
-            yield f"{text!r} names {module}, and there is no such module"
+        elif _is_class_name(name) and not _is_in_class(module, name, pack):
+            message = f"{text!r} names {module}, and there is no such module"
+            yield Absence(name, message)
+
+
+def _class_beside(group: Group, index: int) -> str:
+    """Return the text that names the class of a module in the same container; '' if unknown."""
+    others = [pair for pair in group if pair[1].isidentifier()]
+    if len(others) != 1:
+        return ""
+    key, word = others[0]
+    is_next = group[index + 1 : index + 2] == others
+    is_named = any(part in key.lower() for part in _CLASS_KEYS)
+    is_class = is_next if not key else is_named
+    return word if is_class else ""
 
 
 def _is_dotted(text: str) -> bool:
@@ -102,12 +165,29 @@ def _is_dotted(text: str) -> bool:
     return all(word.isidentifier() for word in text.split("."))
 
 
-def _absence(module: str, name: str, pack: PackSource) -> Iterator[str]:
+def _is_class_name(name: str) -> bool:
+    """Whether a name is written as classes are; else it may be anything, such as a label."""
+    last = name.rpartition(".")[2]
+    return last[:1].isupper() and not last.isupper()
+
+
+def _is_in_class(module: str, name: str, pack: PackSource) -> bool:
+    """Whether what was taken for a module is a class in one, or may be."""
+    outer, _, cls = module.rpartition(".")
+    return bool(outer) and pack.as_release.state(Target(outer, f"{cls}.{name}")) in (
+        "present",
+        "undecidable",
+    )
+
+
+def _absence(module: str, name: str, pack: PackSource) -> Iterator[Absence]:
     """Say that a module of the pack has no such name, if that is sure."""
     if pack.as_release.state(Target(module, name)) != "absent":
         return
     path = pack.as_release.facts(Target(module)).path
-    yield f"{module} has no {name}{_question(pack, path, name)}"
+    question = _question(pack, path, name)
+    if question or _is_class_name(name):
+        yield Absence(name, f"{module} has no {name}{question}")
 
 
 def _question(pack: PackSource, path: str, name: str) -> str:

@@ -79,6 +79,8 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
             reported.add(package)
             slip = _slip(package, required)
             is_of_target = _is_slip_of_target(package, required, coverage)
+            if slip and not is_of_target and _is_known(slip, coverage):
+                slip = ""  # no slip of a requirement: `torchao` is like `torch`, which is there
             yield Unrequired(package, tuple(required), slip, is_of_target)
 
 
@@ -87,9 +89,9 @@ def _is_slip_of_target(
 ) -> bool:
     """Whether a package that is nowhere has nearly the name of a distribution that is there."""
     slip = _slip(package, required)
-    if not slip or _is_package(package, coverage):
+    if not slip or not _differ_by_a_letter(canonical(package), slip):
         return False
-    return _is_known(slip, coverage)
+    return _is_known(slip, coverage) and not _is_package(package, coverage)
 
 
 class Slip(NamedTuple):

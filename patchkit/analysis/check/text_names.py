@@ -12,8 +12,39 @@ from patchkit.core.rows.declaration import AddField, Change, Edit
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 """A word that is no attribute; it may stand in a string or a comment, too."""
 
-_KNOWN = {*dir(builtins), *keyword.kwlist, "__file__", "__name__", "__class__"}
+_OF_MODULES = {"__annotations__", "__builtins__", "__cached__", "__file__", "__path__"}
+"""What Python sets in modules."""
+
+_KNOWN = {*dir(builtins), *keyword.kwlist, *_OF_MODULES, "__class__"}
 """What every module has."""
+
+_UNDECIDABLE = {"eval", "exec", "globals", "NameError", "vars"}
+"""Code with one of these words may define a name, or may go on where nothing defines it."""
+
+_OF_TYPES = {
+    *(
+        "Callable",
+        "Collection",
+        "Deque",
+        "Dict",
+        "FrozenSet",
+        "Iterable",
+        "Iterator",
+        "List",
+    ),
+    *(
+        "Mapping",
+        "MutableMapping",
+        "Optional",
+        "Sequence",
+        "Set",
+        "Tuple",
+        "Type",
+        "Union",
+    ),
+    *("deque", "dict", "frozenset", "list", "set", "tuple", "type"),
+}
+"""What has types in its brackets, so that a string there is a type; elsewhere it may be a value."""
 
 
 def names_to_find(change: Change) -> list[str]:
@@ -43,32 +74,79 @@ def words(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
+def quoted_names(change: Change) -> set[str]:
+    """Return those names of an AddField's type that stand in a string in it alone.
+
+    Python does not evaluate them when the field is made.
+
+    Args:
+        change: The change.
+    """
+    if not isinstance(change, AddField) or not isinstance(change.type, str):
+        return set()
+    return _names_in(change.type) - _evaluated(change.type)
+
+
 def _names_in(annotation: str) -> set[str]:
     """Return the names of an annotation, those in strings in it included."""
+    names = _evaluated(annotation)
     try:
         tree = ast.parse(annotation.strip(), mode="eval")
     except (SyntaxError, ValueError):
+        return names
+    for text in _types_in_strings(tree.body):
+        names |= _names_in(text)
+    return names
+
+
+def _evaluated(annotation: str) -> set[str]:
+    """Return the names that an annotation reads where it is evaluated."""
+    try:
+        table = symtable.symtable(annotation.strip(), "<type>", "eval")
+    except (SyntaxError, ValueError):
         return set()
-    return set(_names_of(tree))
+    names = {symbol.get_name() for symbol in table.get_symbols()}
+    return names.union(_read_in_functions(table))
 
 
-def _names_of(node: ast.AST) -> Iterator[str]:
-    """Yield the names in a node of an annotation; the strings in a `Literal` are values."""
-    if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from _names_in(node.value)
-    elif isinstance(node, ast.Subscript) and _is_literal(node.value):
-        yield from _names_of(node.value)
-    else:
-        for child in ast.iter_child_nodes(node):
-            yield from _names_of(child)
+def _types_in_strings(node: ast.expr) -> Iterator[str]:
+    """Yield the strings in an annotation that are types."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.Subscript) and _last_name(node.value) in _OF_TYPES:
+        yield from _types_in_strings(node.slice)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        for element in node.elts:
+            yield from _types_in_strings(element)
+    elif isinstance(node, ast.BinOp):
+        yield from _types_in_strings(node.left)
+        yield from _types_in_strings(node.right)
 
 
-def _is_literal(node: ast.expr) -> bool:
-    """Whether an expression is `Literal`, or an attribute of that name."""
+def _last_name(node: ast.expr) -> str:
+    """Return the name of an expression, or of the attribute that it is; '' for others."""
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name == "Literal"
+    return str(name)
+
+
+def may_set(text: str, name: str, *, is_of_pack: bool = False) -> bool:
+    """Whether code may give a name to a module, from within it or from another one.
+
+    Args:
+        text: The code.
+        name: The name.
+        is_of_pack: Whether it is a pack's code, which may name in a string what it sets.
+    """
+    word = re.escape(name)
+    patterns = [
+        rf"\bglobal\b[^\n]*\b{word}\b",
+        # An attribute of what is no instance or class of its own: `module.name = …`.
+        rf"(?<!\bself)(?<!\bcls)\.{word}\b[^\n=]*=(?!=)",
+    ]
+    if is_of_pack:
+        patterns.append(rf"['\"]{word}['\"]")
+        patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")
+    return any(re.search(pattern, text) for pattern in patterns)
 
 
 def names_bound(text: str) -> set[str]:
@@ -91,18 +169,51 @@ def names_bound(text: str) -> set[str]:
 
 
 def globals_read(text: str) -> set[str]:
-    """Return the names that a function reads from its module.
+    """Return the names that a function reads from its module, and does not set there.
 
     Args:
         text: The source of the function; that of a method is indented.
 
     Returns:
-        The names; none if the text is no valid Python.
+        The names; none if the text is no valid Python, or if it may define any name.
     """
-    table = _table_of(text)
-    if table is None:
+    if text[:1] in {" ", "\t"}:  # a method, which needs a class around it
+        text = f"class _:\n{text}"
+    if not _UNDECIDABLE.isdisjoint(words(text)):
         return set()
-    return set(_read_in_functions(table))
+    try:
+        tree = _WithoutAnnotations().visit(ast.parse(text))
+        table = symtable.symtable(ast.unparse(tree), "<edited>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    return set(_read_in_functions(table)).difference(_set_globals(table))
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
+    """Takes annotations out of functions: Python does not evaluate those of local variables.
+
+    It evaluates those of nested functions, but not in every module and not in every version.
+    """
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Make the annotation one that reads nothing; the variable stays a local one."""
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Take out the annotation of a parameter."""
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Take out the annotation of what a function returns."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Take out the annotation of what a function returns."""
+        node.returns = None
+        return self.generic_visit(node)
 
 
 def _table_of(text: str) -> symtable.SymbolTable | None:
@@ -120,7 +231,16 @@ def _read_in_functions(table: symtable.SymbolTable) -> Iterator[str]:
     for child in table.get_children():
         if isinstance(child, symtable.Function):
             for symbol in child.get_symbols():
-                is_set_here = symbol.is_assigned()  # after a statement `global`
-                if symbol.is_global() and symbol.is_referenced() and not is_set_here:
+                if symbol.is_global() and symbol.is_referenced():
                     yield symbol.get_name()
         yield from _read_in_functions(child)
+
+
+def _set_globals(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that scopes in a scope, at any depth, set after a statement `global`."""
+    for child in table.get_children():
+        for symbol in child.get_symbols():
+            is_set = symbol.is_assigned() or symbol.is_imported()
+            if symbol.is_declared_global() and is_set:
+                yield symbol.get_name()
+        yield from _set_globals(child)

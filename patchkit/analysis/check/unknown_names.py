@@ -5,6 +5,7 @@ Such a change can be made, and raises a NameError when its code runs.
 
 import builtins
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.edit_sequence import edited
@@ -13,8 +14,10 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.text_names import (
     globals_read,
+    may_set,
     names_bound,
     names_to_find,
+    quoted_names,
     words,
 )
 from patchkit.core.rows.declaration import (
@@ -24,6 +27,7 @@ from patchkit.core.rows.declaration import (
     BeforeImport,
     Change,
     Edit,
+    Provide,
     Row,
     SetByCall,
 )
@@ -39,7 +43,9 @@ class UnknownNames:
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
+        rows = list(rows)
         self._changes = [change for row in rows for change in row.patch.parts]
+        self._packs = dict.fromkeys(row.pack for row in rows)
 
     def faults(
         self, row: Row, change: Change, release: CheckedRelease, pack: PackSource
@@ -56,10 +62,12 @@ class UnknownNames:
             A fault for each name.
         """
         names = names_to_find(change)
-        module = change.place.module
-        if not names or self._is_open(module):
+        if not names:
             return
-        known = self._defined_by_others(change)
+        # The target may be imported from the module that it reads its names from.
+        module = release.facts(change.place).module or change.place.module
+        if self._is_open(module):
+            return
         text = ""
         if isinstance(change, Edit):
             text = release.text(release.facts(change.place))
@@ -71,11 +79,15 @@ class UnknownNames:
             where = "the type"
             fix = "correct the name; or define it in the body"
         for name in names:
-            if name in known or name not in read:
-                continue
-            if release.facts(Target(module, name)).state != "absent":
+            if name not in read or self._is_defined(name, change, module, release):
                 continue
             if isinstance(change, AddField) and _is_in_body(name, row, pack):
+                continue
+            if name in quoted_names(change) and _is_mentioned(
+                name, row, change, release, pack
+            ):
+                continue
+            if self._may_be_set(name, module, release):
                 continue
             question = _question(name, text, release, change.place)
             yield Fault(
@@ -85,25 +97,103 @@ class UnknownNames:
             )
 
     def _is_open(self, module: str) -> bool:
-        """Whether a row calls a function at the import of a module: it may define any name."""
+        """Whether a row calls a function at the import of a module: it may define any name.
+
+        A call at the import of a package may import modules of it, and define names in them.
+        """
         for change in self._changes:
             is_call = isinstance(change, (BeforeImport, AfterImport))
-            if is_call and change.place.module == module:
+            if is_call and f"{module}.".startswith(f"{change.place.module}."):
                 return True
         return False
 
-    def _defined_by_others(self, change: Change) -> set[str]:
+    def _is_defined(
+        self, name: str, change: Change, module: str, release: CheckedRelease
+    ) -> bool:
+        """Whether a release or another change defines a name; also if that cannot be decided."""
+        scopes = [""]
+        if isinstance(change, AddField):
+            scopes.append(
+                f"{change.place.qualname}."
+            )  # it reads names of its class, too
+        elif "." in change.place.qualname and _is_mangled(name):
+            return True  # it is another name in the module
+        for scope in scopes:
+            if release.facts(Target(module, f"{scope}{name}")).state != "absent":
+                return True
+        return name in self._defined_by_others(change, module, release)
+
+    def _defined_by_others(
+        self, change: Change, module: str, release: CheckedRelease
+    ) -> set[str]:
         """Return the names that other changes give the module, or the function of an Edit."""
         names: set[str] = set()
         for other in self._changes:
-            is_new = isinstance(other, (Add, SetByCall))
-            if is_new and other.place.module == change.place.module:
-                names.add(other.place.qualname)
-            if not isinstance(other, Edit) or other is change:
-                continue
-            if other.place == change.place:
-                names |= words(other.new)
+            place = other.place
+            if isinstance(other, (Add, SetByCall)):
+                # Where that is undecidable, it may be the same module under another name.
+                is_here = place.module == module
+                if is_here or release.state(place) == "undecidable":
+                    names.add(place.qualname)
+            elif isinstance(other, Provide):
+                package, _, submodule = place.module.rpartition(".")
+                if package == module:
+                    names.add(submodule)
+            elif isinstance(other, Edit) and other is not change:
+                is_same = place == change.place
+                names |= words(other.new) if is_same else set()
         return names
+
+    def _may_be_set(self, name: str, module: str, release: CheckedRelease) -> bool:
+        """Whether code sets a name in a module from elsewhere, as far as the text tells."""
+        for change in self._changes:
+            if isinstance(change, Edit) and may_set(change.new, name):
+                return True
+        if any(may_set(text, name) for text in _texts_around(module, release)):
+            return True
+        return any(may_set(text, name, is_of_pack=True) for text in self._pack_texts)
+
+    @cached_property
+    def _pack_texts(self) -> list[str]:
+        """The code of all packs, without the files that declare rows: these name things, too."""
+        texts: list[str] = []
+        for pack in self._packs:
+            source = PackSource(pack)
+            files = source.path.parent.rglob("*.py") if source.bodies else ()
+            texts += [
+                file.read_text("utf-8", errors="replace")
+                for file in files
+                if file != source.path
+            ]
+        return texts
+
+
+def _texts_around(module: str, release: CheckedRelease) -> Iterator[str]:
+    """Yield the code of a module, and of the packages that it is in."""
+    while module:
+        path = release.facts(Target(module)).path
+        content = release.source.read(path) if path else None
+        if content is not None:
+            yield content.decode(errors="replace")
+        module = module.rpartition(".")[0]
+
+
+def _is_mangled(name: str) -> bool:
+    """Whether Python puts the name of the class before a name."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _is_mentioned(
+    name: str, row: Row, change: Change, release: CheckedRelease, pack: PackSource
+) -> bool:
+    """Whether the module of a target, or the body, has a name for a checker of types alone."""
+    path = release.facts(change.place).path
+    content = release.source.read(path) if path else None
+    text = "" if content is None else content.decode(errors="replace")
+    body = pack.bodies.get(row.patch.body or "")
+    if body is not None:
+        text += body.read_text("utf-8", errors="replace")
+    return name in words(text)
 
 
 def _question(name: str, text: str, release: CheckedRelease, target: Target) -> str:

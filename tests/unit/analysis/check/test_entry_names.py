@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from support.packages import World
 
 UP = subject("1.0", mod="MODELS = {'a': 1}\n")
-LLAMA = "class MyLlama: ...\nimported = 1\n"
+LLAMA = "class MyLlama: ...\nimported = 1\nclass Holder:\n    class Inner: ...\n"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,30 @@ LLAMA = "class MyLlama: ...\nimported = 1\n"
         ("{'path': 'pack.llama'}", ""),
         ("{'path': 'pack.llama', 'class': 'Other'}", "pack.llama has no Other"),
         ("made()", ""),
+        # A class or function in a class is no class of a module.
+        ("'pack.llama:Holder.Inner'", ""),
+        ("'pack.llama.Holder.Inner'", ""),
+        (
+            "'pack.llama:Holder.Iner'",
+            "pack.llama has no Holder.Iner; did you mean Holder?",
+        ),
+        # A word that is written as no class, and is like none, may be a label.
+        ("('pack.llama', 'kernel')", ""),
+        ("('pack.llama', 'TRITON')", ""),
+        ("('pack.llama', 'attention')", ""),
+        ("'pack.requests.total'", ""),
+        ("'pack.cache:hits'", ""),
+        ("dict(module='pack.llama', architecture='LlamaForCausalLM')", ""),
+        ("('LlamaForCausalLM', 'pack.llama')", ""),
+        # What an expression makes of a text is not known.
+        ("'pack.llamaX:MyLlama'.replace('X', '')", ""),
+        ("'pack.llama:MyLlama' if made else 'pack.old:MyLlama'", ""),
+        ("'pack.llama:Late'", ""),
+        # Each container is one entry.
+        (
+            "{'a': ('pack.llama', 'MyLlama'), 'b': ('pack.llama', 'MyLama')}",
+            "pack.llama has no MyLama; did you mean MyLlama?",
+        ),
     ],
 )
 def test_a_class_that_an_entry_names_is_there(
@@ -46,7 +70,11 @@ def test_a_class_that_an_entry_names_is_there(
 ) -> None:
     """A text with both, or the module and the class apart; what is not of the pack is left."""
     change = "Replace('up.mod:MODELS[\\'a\\']', by='entry', unrelated=True)"
-    body = f"def Lazy(**fields): ...\ndef made(): ...\nentry = {entry}\nother = 'pack.x:Y'\n"
+    body = (
+        "import pack.llama\npack.llama.Late = 1\n"
+        "def Lazy(**fields): ...\ndef made(): ...\n"
+        f"entry = {entry}\nother = 'pack.x:Y'\n"
+    )
     world.pack(
         row("p", "patch_a", change, requires="('up>=1,<2',)"),
         patch_a=body,

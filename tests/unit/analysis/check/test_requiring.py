@@ -77,6 +77,25 @@ def test_a_misspelled_target_is_told_as_such(
     assert finding.fix == "write up in place of uup in the targets"
 
 
+@pytest.mark.parametrize("is_here", [True, False])
+def test_a_package_with_a_longer_name_is_no_misspelled_one(
+    world: World, is_here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As torchao is none of torch, which is there: the row has to require both."""
+    if is_here:
+        world.module("upstreamao.mod", "def f(): ...")
+    monkeypatch.setattr(Versions, "find", lambda _, name: name == "upstream" or None)
+    change = "Wrap('upstreamao.mod:f', by='w')"
+    world.pack(
+        row("p", "patch_a", change, requires="('upstream>=1,<2',)"), patch_a=BODY
+    )
+    finding = only_finding(checked([]), "PK306")
+    assert finding.message == (
+        "no requirement names upstreamao, which it changes; found upstream"
+    )
+    assert finding.fix == "require it: requires=('upstreamao>=…,<…',)"
+
+
 def test_a_requirement_of_the_change_counts(world: World) -> None:
     """A change may require what its row does not."""
     change = "Wrap('up.mod:f', by='w', requires=('up<2',))"

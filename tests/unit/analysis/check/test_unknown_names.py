@@ -94,6 +94,115 @@ def test_a_name_is_defined_somewhere(
         assert report.grid["p"] == {"up 1.0": "broken"}
 
 
+def edits(*texts: str) -> list[str]:
+    """The sources of an Edit of `f`, and of one of `C.m`."""
+    targets = [("f", "return x + LIMIT"), ("C.m", "return self.field + x")]
+    return [
+        edit(text, target, old)
+        for text, (target, old) in zip(texts, targets, strict=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # Python does not evaluate what annotates a local variable.
+        edits("y: Tensor = x\nreturn y"),
+        edits("def inner(y: Tensor) -> Tensor: return y\nreturn inner(x)"),
+        edits("async def inner(*y: Tensor) -> Tensor: return y\nreturn inner(x)"),
+        # It is set as a global name: here, in a function around, in another Edit, from outside.
+        edits("global json\nimport json\nreturn json.dumps(x)"),
+        edits("global memo\nmemo = x\nreturn [memo for _ in range(2)]"),
+        edits("global memo\nmemo = x", "return memo"),
+        edits("import up.mod as module\nmodule.memo = x", "return memo"),
+        # The code asks whether it is there, or makes it in a way that is not read.
+        edits("try:\n    return unicode\nexcept NameError:\n    return str"),
+        edits("return memo if 'memo' in globals() else 0"),
+        edits("exec('memo = 1', globals())\nreturn memo"),
+        edits("return __builtins__, __cached__, __path__, __annotations__"),
+        edits("return x", "return __private"),
+        [*edits("return memo"), "AfterImport('up', call='call')"],
+        [*edits("return memo"), "Add('up.alias:memo', by='helper')"],
+        [*edits("return late"), "Provide('up.mod.late', by='Own')"],
+        [field("Annotated[int, 'metres']")],
+        [field("Annotated[int, dict(unit='metres')]")],
+        [field("Annotated[int, lambda value: value + 1]")],
+        [field("Floats['metres']")],
+        [field("Optional['Checked']")],
+        [field("Inner")],
+    ],
+)
+def test_what_works_is_not_told(world: World, changes: list[str]) -> None:
+    """Each of these rows does its work."""
+    module = (
+        "from typing import Annotated, TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from os import PathLike as Checked\n"
+        f"Floats = Annotated\n_C__private = 1\n{MODULE}\n    class Inner: ...\n"
+    )
+    alias = "import sys\nimport up.mod\nsys.modules[__name__] = up.mod\n"
+    release = subject("1.0", mod=module, alias=alias)
+    world.pack(row("p", "patch_a", *changes, requires="('up>=1,<2',)"), patch_a=BODY)
+    assert "PK115" not in codes(checked([release]))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_set"),
+    [
+        ("import up.mod\nup.mod.memo = 1", True),
+        ("import up.mod\nsetattr(up.mod, 'memo', 1)", True),
+        ("import up.mod\nvars(up.mod).update(memo=1)", True),
+        ("memo = 1", False),
+        ("def f(self):\n    self.memo = 1", False),
+        ("import up.mod\nup.mod.memo == 1", False),
+    ],
+)
+def test_the_code_of_a_pack_may_set_a_name(
+    world: World, text: str, is_set: bool
+) -> None:
+    """In the body of any row, or a module beside it; a name of the body alone is not seen."""
+    change = edit("return memo")
+    rows = [
+        row("p", None, change, requires="('up>=1,<2',)"),
+        row("q", "patch_b", "Wrap('up.mod:C.m', by='w')", requires="('up>=1,<2',)"),
+    ]
+    body = "from pack import helper\ndef w(wrapped, instance, args, kwargs): return helper\n"
+    world.pack(*rows, patch_b=body, helper=text)
+    found = [code for code in codes(checked([UP])) if code == "PK115"]
+    assert found == ["PK115"] * (not is_set)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_set"),
+    [
+        ("import sys\nsys.modules[__name__].memo = 1", True),
+        ("class Z:\n    global memo\n    memo = 1", True),
+        ("class Z:\n    def m(self):\n        self.memo = 1", False),
+    ],
+)
+def test_the_module_may_set_a_name_in_its_own_way(
+    world: World, code: str, is_set: bool
+) -> None:
+    """An attribute of `self` is no such name."""
+    change = edit("return memo")
+    world.pack(row("p", "patch_a", change, requires="('up>=1,<2',)"), patch_a=BODY)
+    release = subject("1.0", mod=f"{code}\n{MODULE}")
+    assert codes(checked([release])) == ["PK115"] * (not is_set)
+
+
+def test_the_module_is_the_one_that_defines_the_class(world: World) -> None:
+    """Not the one that a target names, if it only imports the class."""
+    fields = ["AddField('up.alias:C', 'added', 'LIMITS', None)"]
+    world.pack(row("p", "patch_a", *fields, requires="('up>=1,<2',)"), patch_a=BODY)
+    defined = f"LIMITS = int\n{MODULE}"
+    assert "PK115" not in codes(
+        checked([subject("1.0", mod=defined, alias="from up.mod import C")])
+    )
+    imported = "from up.mod import C\nLIMITS = int"
+    report = checked([subject("1.0", mod=MODULE, alias=imported)])
+    message = only_finding(report, "PK115").message
+    assert "the type reads LIMITS, which nothing in up.mod defines" in message
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [("LIMITS", "LIMIT"), ("tiem", "time"), ("fsat", "fast"), ("lenn", "len")],
