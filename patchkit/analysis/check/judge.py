@@ -1,7 +1,7 @@
 """Checks whether a change can be made in one release: what it needs, and what the release has."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.calls import FUNCTIONS, other_result, refused_calls
@@ -61,16 +61,23 @@ class Judge:
         release: the release.
         pack: the pack that the row is in.
         edits: the Edits of earlier rows that hold in the release; those of this row are added.
+        provided: the modules that earlier rows provide in the release, each with its row.
     """
 
     def __init__(
-        self, row: Row, release: CheckedRelease, pack: PackSource, edits: EditSequence
+        self,
+        row: Row,
+        release: CheckedRelease,
+        pack: PackSource,
+        edits: EditSequence,
+        provided: Mapping[Target, Row] | None = None,
     ) -> None:
         self._row = row
         self._release = release
         self._facts = release.facts
         self._pack = pack
         self._edits = edits
+        self._provided = provided or {}
 
     def faults(self, change: Change) -> Iterator[Fault]:
         """Return the faults of a change; none if it can be made.
@@ -148,7 +155,10 @@ class Judge:
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
 
     def _is_importable(self, module: str) -> bool:
-        """Whether a module is there, in the release or as another Provide of the row."""
+        """Whether a module is there: in the release, or by a Provide of this or an earlier row."""
+        earlier = self._provided.get(Target(module))
+        if earlier is not None and earlier.roles >= self._row.roles:
+            return True
         for change in self._row.patch.changes:
             if isinstance(change, Provide) and change.module == module:
                 return True
