@@ -17,6 +17,7 @@ from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.similar_names import splits
+from patchkit.analysis.check.special_places import as_new_member, part_of_function
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
     classes_of_super,
@@ -99,7 +100,8 @@ class Judge:
                 codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW
             )
         elif facts.state == "undecidable":
-            yield undecidable(facts.reason)
+            part = part_of_function(change.place, self._facts)
+            yield part or undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
         elif isinstance(change, (Wrap, Replace, Decorate)):
@@ -130,6 +132,8 @@ class Judge:
         holder = change.place.holder
         holder_facts = self._facts(holder)
         facts = self._facts(change.place)
+        ours = self._body(change.by)
+        facts = as_new_member(self._release.resolver, change.place, facts, ours)
         if holder_facts.state == "absent":
             message = f"{holder} is not there: {holder_facts.reason}"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)

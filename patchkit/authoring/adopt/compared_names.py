@@ -9,12 +9,15 @@ from patchkit.analysis.upstream.resolving.syntax import dotted
 _DATACLASS_DECORATORS = ("dataclass", "config")
 
 
-def outermost(names: Collection[str], baseline: Collection[str]) -> list[str]:
+def outermost(
+    names: Collection[str], baseline: Collection[str], remade: Collection[str] = ()
+) -> list[str]:
     """List the names that a baseline lacks, without the members of a class that it lacks.
 
     Args:
         names: qualified names.
         baseline: the qualified names that are there.
+        remade: the names of definitions that become whole other ones.
 
     Returns:
         The names, in their order.
@@ -23,7 +26,7 @@ def outermost(names: Collection[str], baseline: Collection[str]) -> list[str]:
     found: list[str] = []
     for name in missing:
         owner, _, _ = name.rpartition(".")
-        if owner not in missing:
+        if owner not in missing and owner not in remade:
             found.append(name)
     return found
 

@@ -154,11 +154,13 @@ class ModuleDifference:
         self._items = derived
         uses = stale_uses(self.before, self.after, self._changed_names(changed))
         self._stale = {use.name: use for use in uses if use.name}
-        for name in [*outermost(new, old), *changed]:
+        # A function that becomes a class, or the reverse, takes what is in it along.
+        remade = {name for name in changed if type(old[name]) is not type(new[name])}
+        for name in [*outermost(new, old, remade), *changed]:
             self._express(name, new[name])
         for use in uses:
             self._express_use(use, is_changed=use.name in changed)
-        for name in outermost(old, new):
+        for name in outermost(old, new, remade):
             if name not in self.after.imports:  # it may come from elsewhere by now
                 self._list_unexpressed(name, old[name], _GONE)
         self._list_unnamed()
@@ -302,7 +304,7 @@ class ModuleDifference:
         if name in self._items:
             return self._changes_of_items(name)
         # Members of a class are compared one by one: what differs are its bases or decorators.
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef) and isinstance(old, ast.ClassDef):
             raise ScaffoldError(_CLASS)
         # Edits are shortest; where they cannot do it, the body gets the new definition.
         text_edits = None

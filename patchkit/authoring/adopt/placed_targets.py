@@ -11,6 +11,7 @@ from functools import cache
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.opening import installed
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.special_places import PARTS_OF_FUNCTIONS
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
@@ -26,9 +27,7 @@ from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError, VersionError
 
-_PARTS_OF_FUNCTIONS = frozenset(
-    ["__annotations__", "__closure__", "__code__", "__defaults__", "__kwdefaults__"]
-)
+_PARTS_OF_FUNCTIONS = PARTS_OF_FUNCTIONS | {"__annotations__"}
 FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
 METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
 

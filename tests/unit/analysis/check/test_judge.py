@@ -295,3 +295,36 @@ def test_another_row_may_provide_the_package_of_a_module(
     world.pack(package, module, patch_a="__all__ = []\n")
     report = checked([subject("1.0", mod="x = 1\n")])
     assert codes(report) == expected
+
+
+SPECIAL = """
+class Color(enum.Enum):
+    RED = 1
+
+
+def f(a=1): ...
+
+
+class Own:
+    __code__ = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("Add('up.mod:Color.GREEN', by='N')", ["PK102"]),
+        ("Add('up.mod:Color._green', by='N')", []),
+        ("Add('up.mod:Color.g', by='g')", []),
+        ("Replace('up.mod:f.__code__', by='N')", ["PK102"]),
+        ("Replace('up.mod:f.__defaults__', by='N')", ["PK102"]),
+        ("Replace('up.mod:Own.__code__', by='N')", []),
+    ],
+)
+def test_members_and_parts_of_functions_are_broken(
+    world: World, change: str, expected: list[str]
+) -> None:
+    """They fail at run time, as Python keeps them elsewhere than in an attribute."""
+    world.pack(row("p", "patch_a", change), patch_a="N = 1\ndef g(self): ...\n")
+    report = checked([subject("1.0", mod=IMPORTS + SPECIAL)])
+    assert codes(report) == expected

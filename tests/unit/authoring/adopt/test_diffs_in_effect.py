@@ -286,6 +286,16 @@ FORMS: Mapping[str, tuple[str, dict[str, str], dict[str, str], list[str], str]] 
         ["Replace up.lib:f"],
         "from up import lib; value = [lib.f(), lib.f(), hasattr(lib.f, 'cache_clear')]",
     ),
+    "a function that becomes a class": (
+        "lib",
+        {"lib": "def f():\n    return 1\n\n\nclass C:\n    def m(self): ...\n"},
+        {
+            "lib": "class f:\n    def m(self):\n        return 1\n\n\n"
+            "def C():\n    return 2\n"
+        },
+        ["Replace up.lib:C", "Replace up.lib:f"],
+        "from up import lib; value = [lib.f().m(), lib.C()]",
+    ),
     "a method that is defined twice": (
         "lib",
         {"lib": "class C:\n    def m(self):\n        return 1\n"},
