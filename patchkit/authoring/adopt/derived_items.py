@@ -13,129 +13,171 @@ from patchkit.authoring.adopt.definitions import Definitions, names_in
 from patchkit.authoring.adopt.loops import value_in_turn
 from patchkit.authoring.adopt.table_items import ChangedItem
 
+_Table = dict[object, ast.expr]
+"""The values of a table, by key."""
+
 
 def with_derived(
-    module: Definitions,
+    before: Definitions,
+    after: Definitions,
     items: Mapping[str, Sequence[ChangedItem]],
     changed: Collection[str],
 ) -> dict[str, list[ChangedItem]]:
     """Return changed items of tables, with those that follow from them in other tables.
 
     Args:
-        module: The new version of the module.
+        before: The old version of the module.
+        after: The new version.
         items: The items that differ, by the name of their table.
         changed: The names whose statements differ; their changes have what follows.
+
+    Returns:
+        The items by table; none for a table that is made from a changed one and stays the same.
     """
-    found = {name: list(changed) for name, changed in items.items()}
+    found = {name: list(changed_ones) for name, changed_ones in items.items()}
+    inner_tables = set(_changed_inside(after, items))
     # A table stands below those that it is made from.
-    for name, node in module.named.items():
+    for name, node in after.named.items():
         value = getattr(node, "value", None)
         if name in changed or "." in name or value is None:
             continue
-        derived = _derived(module, value, found)
-        if derived:
+        # `ALIAS = TABLE` is the same table.
+        is_alias = isinstance(value, ast.Name)
+        if is_alias or names_in(value).isdisjoint(found):
+            continue
+        derived = _derived(before, after, value, inner_tables)
+        if derived is not None:
             found[name] = derived
     return found
 
 
+def _changed_inside(
+    module: Definitions, items: Mapping[str, Sequence[ChangedItem]]
+) -> Iterator[int]:
+    """Yield the ids of tables in a table that stay the same objects, and get other items."""
+    for name, changed_ones in items.items():
+        table = _table(module, getattr(module.named[name], "value", None)) or {}
+        for item in changed_ones:
+            if len(item.keys) > 1 and item.keys[0] in table:
+                yield id(table[item.keys[0]])
+
+
 def _derived(
-    module: Definitions, value: ast.expr, items: Mapping[str, Sequence[ChangedItem]]
+    before: Definitions,
+    after: Definitions,
+    value: ast.expr,
+    inner_tables: Collection[int],
 ) -> list[ChangedItem] | None:
-    """Return the items of a value that follow from others; None where it is made otherwise."""
-    if isinstance(value, ast.Dict):
-        return _of_unpacking(module, value, items)
-    if isinstance(value, ast.DictComp):
-        return _of_comprehension(value, items)
+    """Return the items by which what an expression makes differs; None if that is not told.
+
+    Args:
+        before: The old version of the module.
+        after: The new version.
+        value: The expression, which is the same in both.
+        inner_tables: The ids of values that stay the same objects.
+    """
     if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
         (argument,) = value.args
-        name = dotted(value.func)
-        attribute = _first_field(module, name)
-        inner = _derived(module, argument, items)
-        if attribute and inner:
-            return [_of_attribute(item, attribute) for item in inner]
+        attribute = _first_field(after, dotted(value.func))
+        inner_items = _derived(before, after, argument, inner_tables)
+        if not attribute or inner_items is None:
+            return None
+        path = f".{attribute}"
+        return [item._replace(path=path) for item in inner_items if not item.path]
+    old = _table(before, value)
+    new = _table(after, value)
+    if old is None or new is None or not old.keys() <= new.keys():
+        return None
+    found: list[ChangedItem] = []
+    for key, item_value in new.items():
+        is_new = key not in old
+        is_same = not is_new and ast.dump(old[key]) == ast.dump(item_value)
+        if not is_same and id(item_value) not in inner_tables:
+            found.append(ChangedItem((key,), item_value, is_new))
+    return found
+
+
+def _table(module: Definitions, node: ast.expr | None, depth: int = 9) -> _Table | None:
+    """Return the table that an expression makes; None if the text does not tell it.
+
+    Args:
+        module: The module.
+        node: The expression.
+        depth: How many names are followed.
+    """
+    if isinstance(node, ast.Name) and depth:
+        # A name that several statements set may stand for any of them.
+        if len(module.binders.get(node.id, ())) != 1:
+            return None
+        value = getattr(module.named.get(node.id), "value", None)
+        return _table(module, value, depth - 1)
+    if isinstance(node, ast.Dict):
+        return _of_display(module, node, depth)
+    if isinstance(node, ast.DictComp):
+        return _of_comprehension(module, node, depth)
     return None
 
 
-def _of_attribute(item: ChangedItem, attribute: str) -> ChangedItem:
-    """Return an item of a table that an attribute of an object has."""
-    path = f".{attribute}{item.path}"
-    return item._replace(path=path)
-
-
-def _of_unpacking(
-    module: Definitions, value: ast.Dict, items: Mapping[str, Sequence[ChangedItem]]
-) -> list[ChangedItem] | None:
-    """Return the items of `{**TABLE, …}` that follow from those of `TABLE`."""
-    found: list[ChangedItem] = []
-    pairs = list(zip(value.keys, value.values, strict=True))
-    for index, (key, part) in enumerate(pairs):
-        if names_in(part).isdisjoint(items):
+def _of_display(module: Definitions, node: ast.Dict, depth: int) -> _Table | None:
+    """Return the table of `{"a": 1, **TABLE}`."""
+    table: _Table = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant):
+            table[key.value] = value
             continue
-        table = dotted(part)
-        if key is not None or table not in items:
+        unpacked = _table(module, value, depth)
+        if key is not None or unpacked is None:
             return None
-        for item in items[table]:
-            pairs_behind = pairs[index + 1 :]
-            hidden = _is_set_behind(module, item.keys[0], pairs_behind)
-            if hidden is None:
-                return None
-            # A table inside of the table is the same object in both.
-            if not hidden and len(item.keys) == 1 and not item.path:
-                found.append(item)
-    return found
-
-
-def _is_set_behind(
-    module: Definitions,
-    key: object,
-    pairs: Sequence[tuple[ast.expr | None, ast.expr]],
-) -> bool | None:
-    """Return whether further parts of a dict set a key as well; None if that is not told."""
-    for inner_key, part in pairs:
-        keys = [inner_key]
-        if inner_key is None:
-            name = dotted(part)
-            node = module.named.get(name)
-            table = getattr(node, "value", None)
-            if not isinstance(table, ast.Dict):
-                return None
-            keys = list(table.keys)
-        for key_node in keys:
-            if not isinstance(key_node, ast.Constant):
-                return None
-            if key_node.value == key:
-                return True
-    return False
+        table.update(unpacked)
+    return table
 
 
 def _of_comprehension(
-    value: ast.DictComp, items: Mapping[str, Sequence[ChangedItem]]
-) -> list[ChangedItem] | None:
-    """Return the items of `{k: f(v) for k, v in TABLE.items()}` that follow from `TABLE`'s."""
-    generator = value.generators[0]
-    call = generator.iter
-    table = dotted(getattr(call, "func", None)).removesuffix(".items")
+    module: Definitions, node: ast.DictComp, depth: int
+) -> _Table | None:
+    """Return the table of `{k: f(v) for k, v in TABLE.items() if v == 1}`."""
+    generator = node.generators[0]
+    function = getattr(generator.iter, "func", None)
     target = generator.target
-    is_plain = len(value.generators) == 1 and not generator.ifs
-    is_of_pairs = isinstance(target, ast.Tuple) and len(target.elts) == 2
-    if table not in items or not is_plain or not is_of_pairs:
+    is_of_items = isinstance(function, ast.Attribute) and function.attr == "items"
+    if len(node.generators) != 1 or not is_of_items:
         return None
-    assert isinstance(target, ast.Tuple)
-    key_name, value_target = target.elts
-    if dotted(value.key) != dotted(key_name) or not dotted(key_name):
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
         return None
-    found: list[ChangedItem] = []
-    for item in items[table]:
-        if len(item.keys) != 1 or item.path:
+    assert isinstance(function, ast.Attribute)
+    source = _table(module, function.value, depth)
+    key_target, value_target = target.elts
+    if source is None or dotted(node.key) != dotted(key_target):
+        return None
+    table: _Table = {}
+    for key, value in source.items():
+        names = dict(_bound(value_target, value))
+        key_text = repr(key)
+        names[dotted(key_target)] = ast.parse(key_text, mode="eval").body
+        holds = [_holds(value_in_turn(test, names)) for test in generator.ifs]
+        if None in holds:
             return None
-        names = dict(_bound(value_target, item.value))
-        key_text = repr(item.keys[0])
-        names[dotted(key_name)] = ast.parse(key_text, mode="eval").body
-        in_turn = value_in_turn(value.value, names)
-        new_value = _Texts().visit(in_turn)
-        ast.copy_location(new_value, item.value)
-        found.append(ChangedItem(item.keys, new_value, item.is_new))
-    return found
+        if all(holds):
+            in_turn = value_in_turn(node.value, names)
+            table[key] = _Texts().visit(in_turn)
+    return table
+
+
+def _holds(test: ast.expr) -> bool | None:
+    """Return whether two literals are equal, or are not; None for another test."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    try:
+        left = ast.literal_eval(test.left)
+        right = ast.literal_eval(test.comparators[0])
+    except ValueError:
+        return None
+    (sign,) = test.ops
+    if isinstance(sign, ast.Eq):
+        return bool(left == right)
+    if isinstance(sign, ast.NotEq):
+        return bool(left != right)
+    return None
 
 
 def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:

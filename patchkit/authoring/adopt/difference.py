@@ -149,7 +149,7 @@ class ModuleDifference:
             items = changed_items(*values)
             if items:
                 self._items[name] = items
-        derived = with_derived(self.after, self._items, changed)
+        derived = with_derived(self.before, self.after, self._items, changed)
         changed += [name for name in derived if name not in self._items]
         self._items = derived
         uses = stale_uses(self.before, self.after, self._changed_names(changed))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
     Definitions,
@@ -119,15 +120,13 @@ def stale_uses(
         for statement in _at_import(after):
             use = _use(statement, changed, objects)
             is_the_same = of_nodes([statement.node]) in known
-            is_followed = statement.name in changed.items  # its items are changed, too
-            is_whole = is_the_same or _is_edited(statement, before)
-            if use is None or is_followed or not is_whole:
+            if use is None or not (is_the_same or _is_edited(statement, before)):
                 continue
             uses[id(statement.node)] = use
             if isinstance(statement.node, _ASSIGNMENTS):
-                changed.values |= {
-                    f"{statement.prefix}{name}" for name in bound_names(statement.node)
-                }
+                own_names = _names_of_comprehensions(statement.node)
+                for name in bound_names(statement.node) - own_names:
+                    changed.values.add(f"{statement.prefix}{name}")
     return sorted(uses.values(), key=lambda use: use.node.lineno)
 
 
@@ -165,11 +164,17 @@ def _use(
 ) -> StaleUse | None:
     """Return what a statement uses of what is changed; None if that is nothing."""
     values: set[str] = set()
+    items: Collection[str] = changed.items
+    if statement.name in items:  # its own items are changed, too
+        items = ()
+    own_names = _names_of_comprehensions(statement.node)
     for part in _own_parts(statement.node):
+        if isinstance(part, ast.Name) and part.id in own_names:
+            continue
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             values |= _meant(part.id, statement.prefix, changed.values)
             if not _is_alias(statement.node, part):
-                values |= _meant(part.id, statement.prefix, changed.items)
+                values |= _meant(part.id, statement.prefix, items)
         elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load):
             values |= {dotted(part)} & changed.values
     called = _called(_own_parts(statement.node), objects) & changed.functions
@@ -191,6 +196,15 @@ def _meant(name: str, prefix: str, changed: Collection[str]) -> set[str]:
 def _is_alias(node: ast.stmt, part: ast.Name) -> bool:
     """Whether a statement only gives an object another name: `ALIAS = TABLE`."""
     return isinstance(node, _ASSIGNMENTS) and node.value is part
+
+
+def _names_of_comprehensions(node: ast.stmt) -> set[str]:
+    """Return the names that comprehensions of a statement bind for themselves."""
+    names: set[str] = set()
+    for part in run_parts(node):
+        if isinstance(part, ast.comprehension):
+            names |= stored(part.target)
+    return names
 
 
 def _own_parts(node: ast.stmt) -> Iterator[ast.AST]:

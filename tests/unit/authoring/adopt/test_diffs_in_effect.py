@@ -62,7 +62,11 @@ class Registry:
 SOME = {
     "a": ("x", "A"),
 }
-MORE = {"b": ("y", "B")}
+MORE = {
+    "b": ("y", "B"),
+    **{key: pair for key, pair in SOME.items() if key != "a"},
+    **{key: pair for key, pair in SOME.items() if key == "a"},
+}
 ALL = {**SOME, **MORE}
 registry = Registry(
     {
@@ -228,11 +232,12 @@ FORMS: Mapping[str, tuple[str, dict[str, str], dict[str, str], list[str], str]] 
         },
         [
             "Add up.lib:ALL['c']",
+            "Add up.lib:MORE['c']",
             "Add up.lib:SOME['c']",
             "Add up.lib:registry.models['c']",
         ],
         "from up import lib; models = lib.registry.models.items();"
-        "value = [lib.SOME, lib.ALL, sorted(map(str, models))]",
+        "value = [lib.SOME, lib.MORE, sorted(map(str, models))]",
     ),
     "an import from elsewhere": (
         "user",
