@@ -106,7 +106,7 @@ class DifferenceBody:
             The name of the value in the body: `MODELS_Llama` for `MODELS['Llama']`.
         """
         words = [table, *(str(Item(key)) for key in keys)]
-        name = re.sub(r"\W+", "_", "_".join(words)).rstrip("_")
+        name = re.sub(r"\W+", "_", "".join(words)).rstrip("_")
         while name in self.parts or name in self.after.named:
             name += "_"
         source = self.after.tree.source.decode(errors="replace")

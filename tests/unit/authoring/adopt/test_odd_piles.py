@@ -297,3 +297,19 @@ def test_what_another_package_lacks_is_added(
     assert kinds(report) == {
         "patches": [("Replace", "beside_up.lib:f"), ("Add", "beside_up.lib:more")]
     }
+
+
+@pytest.mark.parametrize("statement", ["from . import tools", "import bare.tools"])
+def test_a_package_without_an_init_file_is_one_if_it_imports_itself(
+    here: World, capsys: pytest.CaptureFixture[str], statement: str
+) -> None:
+    """Its modules are then kept off, as those of any package are."""
+    folder = here.folder / "bare"
+    folder.mkdir()
+    (folder / "tools.py").write_text("x = 1\n")
+    text = f"{statement}\nfrom up.lib import C\nC.new = 1\n"
+    (folder / "patches.py").write_text(text)
+    words = ["adopt", "bare", *INTO_MINE, "--format", "json"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [patch["name"] for patch in report["patches"]] == ["old-pile", "patches"]
