@@ -17,6 +17,7 @@ from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.authoring.adopt.definitions import Definitions
 from patchkit.authoring.adopt.difference import ModuleDifference, difference
+from patchkit.authoring.adopt.module_reads import name_for_module
 from patchkit.core.rows.declaration import Add, Edit, Replace
 from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite
 
@@ -43,7 +44,8 @@ def result(found: ModuleDifference, before: Definitions, name: str) -> str | Non
     if not mine:
         return None
     if isinstance(mine[0], (Add, Replace)):
-        return found.parts[mine[0].by]
+        own = f"{name_for_module(found.after)}."  # names that are read from the module
+        return found.code.parts[mine[0].by].replace(own, "")
     text = before.text(before.named[name])
     for one in mine:
         assert isinstance(one, Edit)

@@ -206,14 +206,16 @@ class Check:
         Rows come in the order in which they apply. What this one adds and edits is remembered for
         the rows after it.
         """
-        judge = Judge(row, release, self._packs[row.pack], self._edits[release.name])
         additions = self._additions[release.name]
+        judge = Judge(
+            row, release, self._packs[row.pack], self._edits[release.name], additions
+        )
         states = [State.OK]
         states += [misfit.fault.state for misfit in misfits]
         for change in self._coverage.due(row, release):
             if is_added_by_earlier_row(row, change, release, additions):
                 continue  # the release has no such target to judge the change by
-            if isinstance(change, Add):
+            if isinstance(change, (Add, Provide)):
                 additions.setdefault(change.place, row)
             faults = list(judge.faults(change))
             if not any(fault.breaks for fault in faults):

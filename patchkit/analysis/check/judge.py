@@ -1,7 +1,7 @@
 """Checks whether a change can be made in one release: what it needs, and what the release has."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.calls import FUNCTIONS, other_result, refused_calls
@@ -17,6 +17,7 @@ from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.similar_names import splits
+from patchkit.analysis.check.special_places import as_new_member, part_of_function
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
     classes_of_super,
@@ -61,16 +62,23 @@ class Judge:
         release: the release.
         pack: the pack that the row is in.
         edits: the Edits of earlier rows that hold in the release; those of this row are added.
+        provided: the modules that earlier rows provide in the release, each with its row.
     """
 
     def __init__(
-        self, row: Row, release: CheckedRelease, pack: PackSource, edits: EditSequence
+        self,
+        row: Row,
+        release: CheckedRelease,
+        pack: PackSource,
+        edits: EditSequence,
+        provided: Mapping[Target, Row] | None = None,
     ) -> None:
         self._row = row
         self._release = release
         self._facts = release.facts
         self._pack = pack
         self._edits = edits
+        self._provided = provided or {}
 
     def faults(self, change: Change) -> Iterator[Fault]:
         """Return the faults of a change; none if it can be made.
@@ -92,7 +100,8 @@ class Judge:
                 codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW
             )
         elif facts.state == "undecidable":
-            yield undecidable(facts.reason)
+            part = part_of_function(change.place, self._facts)
+            yield part or undecidable(facts.reason)
         elif isinstance(change, Edit):
             yield from self._edit(change, facts)
         elif isinstance(change, (Wrap, Replace, Decorate)):
@@ -123,6 +132,8 @@ class Judge:
         holder = change.place.holder
         holder_facts = self._facts(holder)
         facts = self._facts(change.place)
+        ours = self._body(change.by)
+        facts = as_new_member(self._release.resolver, change.place, facts, ours)
         if holder_facts.state == "absent":
             message = f"{holder} is not there: {holder_facts.reason}"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
@@ -148,7 +159,10 @@ class Judge:
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
 
     def _is_importable(self, module: str) -> bool:
-        """Whether a module is there, in the release or as another Provide of the row."""
+        """Whether a module is there: in the release, or by a Provide of this or an earlier row."""
+        earlier = self._provided.get(Target(module))
+        if earlier is not None and earlier.roles >= self._row.roles:
+            return True
         for change in self._row.patch.changes:
             if isinstance(change, Provide) and change.module == module:
                 return True

@@ -62,7 +62,7 @@ def _open_folder(folder: Path) -> ReleaseSource:
 
     Its version is None: a folder does not tell that.
     """
-    if (folder / "__init__.py").is_file():
+    if (folder / "__init__.py").is_file() or _is_namespace_package(folder):
         return Tree(str(folder), None, folder.resolve().parent, folder.resolve().name)
     root = _import_root(folder)
     # The import packages: modules of one file, and folders with a Python file anywhere in them.
@@ -71,6 +71,17 @@ def _open_folder(folder: Path) -> ReleaseSource:
         tops.add(file.relative_to(root).parts[0])
     visible = [top for top in tops if not top.startswith(".")]
     return Tree(str(folder), None, root, *visible)
+
+
+def _is_namespace_package(folder: Path) -> bool:
+    """Whether a folder without `__init__.py` is a package, as its own modules import it."""
+    name = folder.resolve().name
+    of_package = rf"^\s*(?:from|import) {re.escape(name)}\b"
+    pattern = re.compile(rf"(?m){of_package}|^from \.")
+    for file in folder.glob("*.py"):
+        if pattern.search(file.read_text("utf-8", errors="replace")):
+            return True
+    return False
 
 
 def _import_root(project: Path) -> Path:

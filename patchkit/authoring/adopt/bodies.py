@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from importlib.util import decode_source
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
-from patchkit.authoring.adopt.definitions import is_check, names_in
+from patchkit.authoring.adopt.definitions import names_in
 from patchkit.authoring.adopt.guards import bound
 from patchkit.authoring.adopt.pile_reader import PileReader
-from patchkit.authoring.adopt.placements import Placement
+from patchkit.authoring.adopt.placements import Placement, is_check
 from patchkit.authoring.adopt.text_changes import applied, span
 from patchkit.authoring.adopt.wrappers import wrapper
 from patchkit.authoring.scaffold.source_edits import TextChange

@@ -1,10 +1,11 @@
 """Finds the functions of a module that run as it is imported."""
 
 import ast
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.authoring.adopt.loops import made_in
 
 
 def called_by_statements(tree: ast.Module) -> Iterator[str]:
@@ -50,3 +51,47 @@ def _called_names(node: ast.AST) -> Iterator[str]:
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             yield call.func.id
+
+
+def called_repeatedly(tree: ast.Module) -> set[str]:
+    """Return the functions that run more than once as a module is imported, as far as is told.
+
+    Args:
+        tree: The module.
+    """
+    functions = {node.name: node for node in tree.body if isinstance(node, DEFS)}
+    counts: Counter[str] = Counter()
+    repeated: set[str] = set()
+    at_import = [node for node in tree.body if not isinstance(node, SCOPES)]
+    unread = [(node, False) for node in at_import]
+    while unread:
+        statement, is_in_loop = unread.pop()
+        is_loop = is_in_loop or any(
+            isinstance(node, (ast.For, ast.While)) for node in ast.walk(statement)
+        )
+        for name in _called_names(statement):
+            counts[name] += 1
+            if is_loop or counts[name] > 1:
+                repeated.add(name)
+            # Once more for the second call, so that what it calls is repeated, too.
+            if name in functions and counts[name] <= 2:
+                body = functions[name].body
+                unread += [(inner, name in repeated) for inner in body]
+    return repeated
+
+
+def made_in_function(tree: ast.Module, name: str) -> set[str]:
+    """Return the parameters of a function of a module, and the names that it binds.
+
+    Args:
+        tree: The module.
+        name: The name of the function.
+    """
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, DEFS) and node.name == name:
+            for part in ast.walk(node.args):
+                if isinstance(part, ast.arg):
+                    names.add(part.arg)
+            names |= made_in(node.body)
+    return names

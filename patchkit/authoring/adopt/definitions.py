@@ -76,13 +76,27 @@ class Definitions:
             name = f"{prefix}{defined}"
             if isinstance(node, IMPORTS) and not prefix:
                 self.imports.update(imports_of(node, self.tree))
-            elif not defined or name in self.named:
+            elif not defined or not self._can_define(name, node):
                 self.unnamed.append(node)
             else:
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
                     inner_prefix = f"{name}."
                     self._read(node.body, inner_prefix)
+
+    def _can_define(self, name: str, node: ast.stmt) -> bool:
+        """Whether a statement defines what a name is in the end, after an earlier one, too."""
+        earlier = self.named.get(name)
+        if earlier is None:
+            return True
+        if not isinstance(earlier, SCOPES) or not isinstance(node, SCOPES):
+            return False
+        if earlier.decorator_list:  # they have run, and may have kept it
+            self.unnamed.append(earlier)
+        for member in [*self.named]:
+            if member == name or member.startswith(f"{name}."):
+                del self.named[member]
+        return True
 
     def add_conditional(self) -> None:
         """Add definitions in an `if` or `try` to `named`, if other statements only set None there.
@@ -381,18 +395,3 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
         part = PARTS_OF_PROPERTY.get(last, "")
         name += part
     return name
-
-
-def is_check(node: ast.AST) -> bool:
-    """Whether a statement is an assertion such as `assert lib.f is f`.
-
-    Args:
-        node: the statement.
-    """
-    if not isinstance(node, ast.Assert):
-        return False
-    test = node.test
-    if not isinstance(test, ast.Compare):
-        return False
-    operator = test.ops[0]
-    return isinstance(operator, ast.Is)

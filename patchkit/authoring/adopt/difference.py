@@ -1,21 +1,39 @@
 """Compares two versions of a module: which changes of a row turn the old one into the new one."""
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
-from patchkit.authoring.adopt.definitions import Definitions, names_in
+from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.authoring.adopt.changed_imports import (
+    binds,
+    changed_imports,
+    new_imports,
+)
+from patchkit.authoring.adopt.compared_names import (
+    definition_hash,
+    does_nothing,
+    made_alike,
+    outermost,
+)
+from patchkit.authoring.adopt.default_values import with_literal_defaults
+from patchkit.authoring.adopt.definitions import Definitions, is_for_types, names_in
+from patchkit.authoring.adopt.derived_items import with_derived
+from patchkit.authoring.adopt.difference_body import DifferenceBody
 from patchkit.authoring.adopt.edits import edits
-from patchkit.authoring.adopt.field_text import read_default
-from patchkit.core.rows.declaration import Add, AddField, Change, Edit, Replace
+from patchkit.authoring.adopt.present_members import is_field, is_present, new_field
+from patchkit.authoring.adopt.stale_uses import ChangedNames, StaleUse, stale_uses
+from patchkit.authoring.adopt.table_items import ChangedItem, changed_items
+from patchkit.core.rows.declaration import Add, Change, Edit, Replace
 from patchkit.errors import ScaffoldError
 
 _AT_IMPORT = "it runs as the module is imported, or defines something under a condition"
 _CLASS = "bases, decorators or keywords of a class are those that it was made with"
-_FIELD = "it is a field, of which its class is made"
+_GONE = "it is gone there, and stays here: no row takes it away"
 
 
 class UnexpressedCode(NamedTuple):
@@ -38,18 +56,43 @@ class UnexpressedCode(NamedTuple):
     used_by: Sequence[str] = ()
 
 
-def difference(path: str, old: bytes, new: bytes) -> "ModuleDifference":
+class Verdicts(NamedTuple):
+    """What `check` says of changes, as they were made at first.
+
+    Args:
+        refused: By target, why its change cannot be made.
+        unrelated: The targets whose new functions do not take what the old ones take.
+    """
+
+    refused: Mapping[str, str]
+    unrelated: Collection[str]
+
+
+NO_VERDICTS = Verdicts({}, ())
+
+
+def difference(
+    path: str,
+    old: bytes,
+    new: bytes,
+    release: CheckedRelease | None = None,
+    verdicts: Verdicts = NO_VERDICTS,
+) -> "ModuleDifference":
     """Return the changes, and their body, that turn one version of a module into another.
 
     Args:
         path: the path of the file in its release.
         old: the text in the release.
         new: the text that the changes shall result in.
+        release: the release, which knows what classes inherit; None to do without it.
+        verdicts: what `check` says of the changes.
 
     Raises:
         UpstreamError: one of the texts cannot be parsed.
     """
-    module = ModuleDifference(Definitions.of(path, old), Definitions.of(path, new))
+    module = ModuleDifference(
+        Definitions.of(path, old), Definitions.of(path, new), release, verdicts
+    )
     module.run()
     return module
 
@@ -61,72 +104,153 @@ class ModuleDifference:
     Args:
         before: the definitions of the old text.
         after: the definitions of the new text.
-        changes: the changes; this and the following fields are filled in by `run`.
+        release: the release of the old text, if it is known.
+        verdicts: what `check` says of the changes.
+        changes: the changes; this and the following field are filled in by `run`.
         left: what differs and no change can express.
-        imports: the import statements of the body, by the name that each binds.
-        parts: the texts of the definitions in the body, by name.
     """
 
     before: Definitions
     after: Definitions
+    release: CheckedRelease | None = None
+    verdicts: Verdicts = NO_VERDICTS
     changes: list[Change] = field(default_factory=list)
     left: list[UnexpressedCode] = field(default_factory=list)
-    imports: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
     _names_in_edits: set[str] = field(default_factory=set)
-    _lines: dict[str, int] = field(default_factory=dict)
+    _items: dict[str, list[ChangedItem]] = field(default_factory=dict)
+    _stale: dict[str, StaleUse] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
         """The name of both modules."""
         return self.before.tree.name
 
+    @cached_property
+    def code(self) -> DifferenceBody:
+        """What the body has."""
+        return DifferenceBody(self.before, self.after)
+
     @property
     def body(self) -> str:
         """The text of the body; '' where no change takes anything from it."""
-        if not self.imports and not self.parts:
-            return ""
-        imports = {
-            statement
-            for name, statement in self.imports.items()
-            if name not in self.parts
-        }
-        lines = "\n".join(sorted(imports))
-        head = f"from __future__ import annotations\n\n{lines}".strip()
-        # In the order of the new text, as a value may be made from one that stands above it.
-        names = sorted(self.parts, key=self._lines.__getitem__)
-        parts = [self.parts[name] for name in names]
-        return "\n\n\n".join([head, *parts]) + "\n"
+        return self.code.text
 
     def run(self) -> None:
         """Fill in the changes: new definitions first, as changed ones may use them."""
         old = self.before.named
         new = self.after.named
         changed = [
-            name for name in new if name in old and _hash(old[name]) != _hash(new[name])
+            name
+            for name in new
+            if name in old and definition_hash(old[name]) != definition_hash(new[name])
         ]
-        for name in [*_outermost(new, old), *changed]:
-            try:
-                self.changes += self._changes_of(name, new[name])
-            except ScaffoldError as error:
-                self._list_unexpressed(name, new[name], str(error))
-        for name in _outermost(old, new):
-            self._list_unexpressed(
-                name,
-                old[name],
-                "it is gone there, and stays here: no row takes it away",
-            )
+        for name in changed:
+            values = (getattr(node, "value", None) for node in (old[name], new[name]))
+            items = changed_items(*values)
+            if items:
+                self._items[name] = items
+        derived = with_derived(self.before, self.after, self._items, changed)
+        changed += [name for name in derived if name not in self._items]
+        self._items = derived
+        uses = stale_uses(self.before, self.after, self._changed_names(changed))
+        self._stale = {use.name: use for use in uses if use.name}
+        # A function that becomes a class, or the reverse, takes what is in it along.
+        remade = {name for name in changed if type(old[name]) is not type(new[name])}
+        for name in [*outermost(new, old, remade), *changed]:
+            self._express(name, new[name])
+        for use in uses:
+            self._express_use(use, is_changed=use.name in changed)
+        for name in outermost(old, new, remade):
+            if name not in self.after.imports:  # it may come from elsewhere by now
+                self._list_unexpressed(name, old[name], _GONE)
         self._list_unnamed()
         self._bind_imports()
 
+    @cached_property
+    def _changed_imports(self) -> list[str]:
+        return changed_imports(self.before, self.after, self.release)
+
+    def _changed_names(self, changed: Iterable[str]) -> ChangedNames:
+        """Sort what differs by how it is used: as a value, by a call, or as a table."""
+        names = ChangedNames(
+            values=set(self._changed_imports),
+            functions=set(self._changed_imports),
+            items=set(self._items),
+        )
+        for name in changed:
+            if isinstance(self.after.named[name], (ast.Assign, ast.AnnAssign)):
+                if name not in self._items:
+                    names.values.add(name)
+            else:
+                names.functions.add(name)
+        return names
+
+    def _express(self, name: str, node: ast.stmt) -> None:
+        """Make the changes of a definition, or list it as one that no change can express."""
+        try:
+            self.changes += self._changes_of(name, node)
+        except ScaffoldError as error:
+            self._list_unexpressed(name, node, str(error))
+
+    def _express_use(self, use: StaleUse, *, is_changed: bool) -> None:
+        """Make the change of what was made from changed things, or list it.
+
+        Args:
+            use: the statement that made it.
+            is_changed: whether the statement has changed as well, so that it has its change.
+        """
+        if not self._can_be_remade(use):
+            self._list_unexpressed(use.name, use.node, use.reason)
+        elif not is_changed:
+            self._express(use.name, use.node)
+
+    def _can_be_remade(self, use: StaleUse) -> bool:
+        """Whether a change can give what was made the new values that it was made from."""
+        known = {*self.code.parts, *self._changed_imports}
+        if not use.name or use.called or not use.values <= known:
+            return False
+        if isinstance(use.node, DEFS):
+            return self._with_new_defaults(use.name, use.node) is not None
+        return use.calls_only_builtins
+
+    def _with_new_defaults(self, name: str, node: ast.stmt) -> str | None:
+        """Return the new text of a function, whose defaults say changed constants by value.
+
+        None where a default that is made from them is no literal.
+        """
+        text = self.after.text(node)
+        use = self._stale.get(name)
+        if use is None or use.called:
+            return text
+        return with_literal_defaults(text, use.values, self._values)
+
+    @cached_property
+    def _values(self) -> dict[str, ast.expr]:
+        """The values of the new module that one statement alone sets, by name."""
+        values: dict[str, ast.expr] = {}
+        for name, node in self.after.named.items():
+            value = getattr(node, "value", None)
+            if value is not None and len(self.after.binders[name]) == 1:
+                values[name] = value
+        return values
+
     def _list_unnamed(self) -> None:
         """List new statements that define nothing, such as a call: no change can express them."""
-        old_hashes = {of_nodes([node]) for node in self.before.unnamed}
+        known = {of_nodes([node]) for node in self.before.unnamed}
+        inside = set(self._nodes_of_new_classes())
         for node in self.after.unnamed:
             # Nothing under `if TYPE_CHECKING:` runs, so that nothing is lost.
-            is_for_types = dotted(getattr(node, "test", None)).endswith("TYPE_CHECKING")
-            if of_nodes([node]) not in old_hashes and not is_for_types:
-                self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
+            is_idle = is_for_types(node) or does_nothing(node)
+            if is_idle or node in inside or of_nodes([node]) in known:
+                continue
+            self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
+
+    def _nodes_of_new_classes(self) -> Iterator[ast.AST]:
+        """Yield the parts of classes that are new, which have all that is in their text."""
+        for name in outermost(self.after.named, self.before.named):
+            node = self.after.named[name]
+            if isinstance(node, ast.ClassDef):
+                yield from ast.walk(node)
 
     def _list_unexpressed(self, name: str, node: ast.stmt, reason: str) -> None:
         """List a statement that no change can express.
@@ -146,6 +270,11 @@ class ModuleDifference:
             )
         )
 
+    def _refuse(self, target: str) -> None:
+        """Raise ScaffoldError for a target whose change cannot be made."""
+        if target in self.verdicts.refused:
+            raise ScaffoldError(self.verdicts.refused[target])
+
     def _changes_of(self, name: str, node: ast.stmt) -> list[Change]:
         """Return the changes for a definition that is new or has changed.
 
@@ -157,145 +286,99 @@ class ModuleDifference:
             ScaffoldError: no change can express it.
         """
         target = f"{self.module}:{name}"
+        self._refuse(target)
         old = self.before.named.get(name)
-        owner, _, last = name.rpartition(".")
-        if owner and isinstance(node, ast.AnnAssign):  # a field of a dataclass
-            if old:
-                raise ScaffoldError(_FIELD)
-            return [self._new_field(owner, last, node)]
+        owner = name.rpartition(".")[0]
+        if owner and isinstance(node, ast.AnnAssign):
+            is_new = old is None
+            if is_field(self.release, target, node, is_new=is_new):
+                self._refuse(f"{self.module}:{owner}")
+                class_node = self.after.named[owner]
+                change = new_field(
+                    target,
+                    class_node,
+                    node,
+                    self._values,
+                    self.after.imports,
+                    is_new=is_new,
+                )
+                self.code.import_names(names_in(node.annotation))
+                return [change]
         if old is None:
-            return [Add(target, by=self._write(name))]
-        # `_hash` leaves out the members of a class: what differs are its bases or decorators.
-        if isinstance(node, ast.ClassDef):
+            return [self._added(name, node)]
+        if name in self._items:
+            return self._changes_of_items(name)
+        # Members of a class are compared one by one: what differs are its bases or decorators.
+        if isinstance(node, ast.ClassDef) and isinstance(old, ast.ClassDef):
             raise ScaffoldError(_CLASS)
         # Edits are shortest; where they cannot do it, the body gets the new definition.
         text_edits = None
         if isinstance(node, DEFS) and isinstance(old, DEFS):
-            text_edits = edits(self.before.text(old), self.after.text(node))
+            text = self._with_new_defaults(name, node) or self.after.text(node)
+            text_edits = edits(self.before.text(old), text)
         if text_edits is None:
-            return [Replace(target, by=self._write(name))]
+            by = self.code.write(name)
+            return [self._replaced(target, by, unrelated=not made_alike(old, node))]
         self._names_in_edits |= names_in(node)
         return [Edit(target, old=edit.old, new=edit.new) for edit in text_edits]
 
-    def _new_field(self, owner: str, name: str, node: ast.AnnAssign) -> AddField:
-        """Return the change that adds a field to a dataclass.
+    def _added(self, name: str, node: ast.stmt) -> Change:
+        """Return the change for a new definition; a Replace of what its class inherits.
 
         Args:
-            owner: the qualified name of the class.
-            name: the name of the field.
-            node: the statement that annotates it.
+            name: its qualified name.
+            node: its statement in the new text.
 
         Raises:
-            ScaffoldError: its class is no dataclass, or its default is no literal.
+            ScaffoldError: it cannot be in a body.
         """
-        # Without a default, the field's own name is evaluated, and refused as no literal.
-        default_node = node.value or node.target
-        try:
-            default = read_default(default_node, self.after.imports)
-        except ValueError:
-            raise ScaffoldError(
-                f"{_FIELD}, with a default that is no literal"
-            ) from None
-        if not _is_dataclass(self.after.named[owner]):
-            raise ScaffoldError(_FIELD)
-        self._import(names_in(node.annotation))
-        annotation = ast.unparse(node.annotation)
-        return AddField(
-            f"{self.module}:{owner}", name=name, type=annotation, default=default
-        )
+        target = f"{self.module}:{name}"
+        is_there = binds(self.before, name) or is_present(self.release, target, node)
+        by = self.code.write(name)
+        if is_there:
+            return self._replaced(target, by)
+        return Add(target, by=by)
 
-    def _write(self, name: str) -> str:
-        """Write a definition of the new text into the body, with the imports that it needs.
+    def _replaced(self, target: str, by: str, *, unrelated: bool = False) -> Replace:
+        """Return a Replace; the callers of what takes other arguments are changed, too."""
+        is_unrelated = unrelated or target in self.verdicts.unrelated
+        return Replace(target, by=by, unrelated=is_unrelated)
+
+    def _changes_of_items(self, name: str) -> list[Change]:
+        """Return the changes of the items by which a table differs.
 
         Args:
-            name: its qualified name in the new text.
-
-        Returns:
-            Its name in the body: `run` for `Engine.run`, or `Engine_run` where `run` is taken.
+            name: the qualified name of the table.
 
         Raises:
-            ScaffoldError: it cannot stand outside of its class, such as the setter of a property.
+            ScaffoldError: an item cannot be changed.
         """
-        node = self.after.named[name]
-        owner = name.partition(".")[0]
-        last = name.rpartition(".")[2]
-        if last in ("fset", "fdel"):
-            raise ScaffoldError("part of a property can be edited, not replaced")
-        by = last
-        if "." in name and last in {
-            *self.parts,
-            *self.after.named,
-            *self.after.imports,
-        }:
-            by = name.replace(".", "_")
-        text = self.after.moved_out(name, by)
-        names = names_in(node)
-        if "super(" in text:  # in the body, `super()` is written `super(Owner, self)`
-            names.add(owner)
-        self._import(names - {by})
-        self.parts[by] = text
-        self._lines[by] = node.lineno
-        return by
-
-    def _import(self, names: Iterable[str]) -> None:
-        """Import names into the body: as the new text does, or from the module that defines them.
-
-        Args:
-            names: the names that the body's code uses.
-        """
-        for name in sorted(names):
-            if name in self.after.imports:
-                self.imports[name] = self.after.imports[name]
-            elif name in self.before.named:
-                self.imports[name] = f"from {self.module} import {name}"
+        changes: list[Change] = []
+        for item in self._items[name]:
+            target = item.target(f"{self.module}:{name}")
+            self._refuse(target)
+            by = self.code.write_value(f"{name}{item.path}", item.keys, item.value)
+            changes.append(
+                Add(target, by=by) if item.is_new else Replace(target, by=by)
+            )
+        return changes
 
     def _bind_imports(self) -> None:
-        """Add changes that bind, in the module, the imported names that its Edits newly use.
+        """Add changes that bind, in the module, imported names that are new or from elsewhere.
 
         An Edit changes the text of a function, and not the imports at the top of its module.
         """
-        old = self.before
-        new = self.after
-        for name in sorted(self._names_in_edits & new.imports.keys()):
-            statement = new.imports[name]
-            is_same = old.imports.get(name) == statement
-            if is_same or name in old.named:
-                continue
+        new = new_imports(self.before, self.after, self._names_in_edits)
+        for name in sorted({*self._changed_imports, *new}):
             target = f"{self.module}:{name}"
+            statement = self.after.imports[name]
+            if target in self.verdicts.refused:
+                reason = self.verdicts.refused[target]
+                node = ast.parse(statement).body[0]
+                self._list_unexpressed(name, node, reason)
+                continue
             change: Change = Add(target, by=name)
-            if name in old.imports:
-                change = Replace(target, by=name)
-            self.imports[name] = statement
+            if binds(self.before, name):
+                change = Replace(target, by=name, unrelated=True)
+            self.code.imports[name] = statement
             self.changes.insert(0, change)  # before the Edits that use the name
-
-
-def _is_dataclass(node: ast.stmt) -> bool:
-    """Return whether a class has a decorator that makes dataclasses; vLLM's own is `config`."""
-    for decorator in getattr(node, "decorator_list", ()):
-        function = getattr(decorator, "func", decorator)
-        if dotted(function).rpartition(".")[2] in ("dataclass", "config"):
-            return True
-    return False
-
-
-def _outermost(names: Collection[str], baseline: Collection[str]) -> list[str]:
-    """List the names that a baseline lacks, without the members of a class that it lacks.
-
-    Args:
-        names: qualified names.
-        baseline: the qualified names that are there.
-    """
-    missing = [name for name in names if name not in baseline]
-    return [name for name in missing if name.rpartition(".")[0] not in missing]
-
-
-def _hash(node: ast.stmt) -> str:
-    """Hash a definition, to tell whether it has changed.
-
-    Of a class, only bases, keywords and decorators count: its members are compared one by one.
-    """
-    if not isinstance(node, ast.ClassDef):
-        return of_nodes([node])
-    return of_nodes(
-        [ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list)]
-    )

@@ -2,15 +2,22 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.difference import UnexpressedCode, difference
-from patchkit.authoring.adopt.unified import applied, read_diff
+from patchkit.authoring.adopt.diff_files import Differing
+from patchkit.authoring.adopt.difference import (
+    NO_VERDICTS,
+    ModuleDifference,
+    UnexpressedCode,
+    Verdicts,
+    difference,
+)
+from patchkit.authoring.adopt.row_verdicts import verdicts
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack
@@ -18,22 +25,7 @@ from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.errors import ScaffoldError
 
-_MODULE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 _DELETED = "the file is gone there; no row takes a module away"
-
-
-class Differing(NamedTuple):
-    """A file of a release, before and after the changes that rows are written for.
-
-    Args:
-        path: its path in the release.
-        old: its content in the release; None where the release has no such file.
-        new: its content after the changes; None where they delete the file.
-    """
-
-    path: str
-    old: bytes | None
-    new: bytes | None
 
 
 @dataclass
@@ -80,7 +72,13 @@ class AdoptedRows:
 
 @dataclass
 class DifferenceRows(AdoptedRows):
-    """The rows for files that differ: one row for each module."""
+    """The rows for files that differ: one row for each module.
+
+    Args:
+        release: the release that the rows are for; None where it is not known.
+    """
+
+    release: CheckedRelease | None = field(default=None, kw_only=True)
 
     def add(self, files: Iterable[Differing]) -> None:
         """Write a row for each file, then record which rows use code that no row can express.
@@ -94,7 +92,7 @@ class DifferenceRows(AdoptedRows):
             ScaffoldError: the files contain no change at all.
             UpstreamError: a file cannot be parsed.
         """
-        for file in files:
+        for file in self._in_order(files):
             self._add(file)
         code_by_row = {patch.name: self._new_code(patch) for patch in self.patches}
         self.left = [
@@ -124,13 +122,69 @@ class DifferenceRows(AdoptedRows):
         elif file.old is None:
             self._add_row(module, [Provide(module)], _provided(file.path, file.new))
         else:
-            module_difference = difference(file.path, file.old, file.new)
+            module_difference = self._difference(file.path, file.old, file.new)
             self.left += module_difference.left
             if module_difference.changes:
                 self._add_row(module, module_difference.changes, module_difference.body)
 
+    def _in_order(self, files: Iterable[Differing]) -> list[Differing]:
+        """Return the files, new packages before their modules, with packages that have no file.
+
+        A folder of modules without an `__init__.py` is a package for Python, too.
+        """
+        ordered = {file.path: file for file in files}
+        folders: set[str] = set()
+        if self.release is not None:
+            for path in self.release.source.paths():
+                folders.update(_folders(path))
+        new_files = [file for file in ordered.values() if file.old is None]
+        for file in new_files:
+            for folder in _folders(file.path):
+                init = f"{folder}/__init__.py"
+                if self.release is not None and folder not in folders:
+                    ordered.setdefault(init, Differing(init, None, b""))
+        return sorted(ordered.values(), key=_depth_of_new)
+
+    def _difference(self, path: str, old: bytes, new: bytes) -> ModuleDifference:
+        """Compare two versions of a file; what `check` would refuse is in no row.
+
+        Args:
+            path: the path of the file in the release.
+            old: its content there.
+            new: its content after the changes.
+        """
+        found = difference(path, old, new, self.release)
+        if self.release is None or not found.changes:
+            return found
+        seen = NO_VERDICTS
+        # Without a refused change, another one may be refused that uses it.
+        while True:
+            patch = self._row(found.module, found.changes, found.body)
+            new_verdicts = verdicts(patch, found.body, self.release)
+            later = Verdicts(
+                {**seen.refused, **new_verdicts.refused},
+                {*seen.unrelated, *new_verdicts.unrelated},
+            )
+            if later == seen:
+                return found
+            seen = later
+            found = difference(path, old, new, self.release, seen)
+
     def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
         """Add a row that is named after its module, and its body.
+
+        Args:
+            module: the module that the row changes.
+            changes: what it changes there.
+            body: the text of its body; '' where it needs none.
+        """
+        patch = self._row(module, changes, body)
+        if patch.body is not None:
+            self.bodies[patch.body] = body
+        self.patches.append(patch)
+
+    def _row(self, module: str, changes: Sequence[Change], body: str) -> Patch:
+        """Make the row of a module.
 
         Args:
             module: the module that the row changes.
@@ -141,8 +195,7 @@ class DifferenceRows(AdoptedRows):
         body_name = None
         if body:
             body_name = f"patch_{name.replace('-', '_')}"
-            self.bodies[body_name] = body
-        patch = Patch(
+        return Patch(
             name=name,
             body=body_name,
             requires=(self.requires,),
@@ -152,7 +205,6 @@ class DifferenceRows(AdoptedRows):
             upstream=self.origin,
             sunset="upstream has these changes",
         )
-        self.patches.append(patch)
 
     def _name_for(self, module: str) -> str:
         """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken.
@@ -164,6 +216,19 @@ class DifferenceRows(AdoptedRows):
         if any(patch.name == name for patch in self.patches):  # `mod` and `_mod`
             return f"{name}-{len(self.patches)}"
         return name
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders that a file lies in, the outermost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: length + 1]) for length in range(len(parts))]
+
+
+def _depth_of_new(file: Differing) -> int:
+    """Return the number of packages that a new file lies in; 0 for a file that is there."""
+    if file.old is not None:
+        return 0
+    return file.path.removesuffix("/__init__.py").count("/")
 
 
 def _users(code: UnexpressedCode, code_by_row: Mapping[str, str]) -> list[str]:
@@ -210,68 +275,6 @@ def _provided(path: str, text: bytes) -> str:
     )
     exported = "".join(f'    "{name}",\n' for name in names)
     return f"{code}\n\n__all__ = [\n{exported}]\n"
-
-
-def of_diff(
-    name: str, text: str, source: ReleaseSource
-) -> tuple[list[Differing], list[UnexpressedCode]]:
-    """Apply a unified diff to the files of a release, in memory.
-
-    Args:
-        name: the name of the diff, for errors.
-        text: the diff.
-        source: the files of the release.
-
-    Returns:
-        The files that the diff changes, and those of it that the release does not have.
-
-    Raises:
-        ScaffoldError: it is no unified diff, or a file does not have the lines of a hunk.
-    """
-    files: list[Differing] = []
-    left: list[UnexpressedCode] = []
-    paths = source.paths()
-    for file in read_diff(name, text):
-        path_in_diff = file.old or file.new or ""
-        path = _path_in_release(path_in_diff, paths, is_new=not file.old)
-        if path is None:
-            reason = "the release has no such file"
-            missing = UnexpressedCode(
-                path_in_diff, line=1, code="", reason=reason, place=path_in_diff
-            )
-            left.append(missing)
-            continue
-        old = source.read(path) if file.old else None
-        new = None
-        if file.new:
-            new = applied(file.hunks, old or b"", f"{name}: {path_in_diff}")
-        files.append(Differing(path, old, new))
-    return files, left
-
-
-def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str | None:
-    """Translate the path of a file in a repository into its path in a release.
-
-    Packages may lie in a folder of the repository: `src/up/lib.py` is `up/lib.py` in a release.
-
-    Args:
-        path: the path in the repository.
-        paths: the paths of the release.
-        is_new: whether the diff creates the file; then the release need only have its package.
-
-    Returns:
-        The path; None where the release has no such module.
-    """
-    packages = {path_in_release.partition("/")[0] for path_in_release in paths}
-    # Folders such as `src/` in turn; the last, '', leaves the path as it is.
-    for root in reversed(ROOTS):
-        candidate = path.removeprefix(root)
-        exists = candidate in paths
-        if is_new:
-            exists = exists or candidate.partition("/")[0] in packages
-        if exists and _MODULE.fullmatch(candidate):
-            return candidate
-    return None
 
 
 def of_releases(

@@ -6,12 +6,18 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable
-from importlib.metadata import FileHash, PackageNotFoundError, distribution
+from importlib.metadata import (
+    FileHash,
+    PackageNotFoundError,
+    distribution,
+    distributions,
+)
 from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.reading.files import ReleaseSource, is_python
-from patchkit.authoring.adopt.differing import Differing
+from patchkit.authoring.adopt.diff_files import Differing
+from patchkit.authoring.adopt.diff_paths import MODULE
 from patchkit.authoring.scaffold.files import PlannedFile, write
 from patchkit.errors import ScaffoldError, UpstreamError
 
@@ -73,12 +79,15 @@ class EditedInstallation:
                 f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
         self._files: dict[str, _InstalledFile] = {}
+        self._recorded: set[str] = set()
+        self._distribution = installed
         # Not `installed.files`: from Python 3.12 on, it leaves out files that are missing.
         record = installed.read_text("RECORD") or ""
         for path, *hash_and_size in csv.reader(record.splitlines()):
+            self._recorded.add(path)
             # RECORD has no hash of itself, and none of compiled files.
             if hash_and_size and "=" in hash_and_size[0] and is_python(path):
-                file = Path(str(installed.locate_file(path)))
+                file = self._locate(path)
                 recorded = FileHash(hash_and_size[0])
                 self._files[path] = _InstalledFile(file, recorded)
         if not self._files:
@@ -87,6 +96,10 @@ class EditedInstallation:
                 "distribution that pip or uv has installed from a wheel"
             )
         self.version = installed.version
+
+    def _locate(self, path: str) -> Path:
+        """Return where a file of RECORD is."""
+        return Path(str(self._distribution.locate_file(path)))
 
     def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
         """Compare files with their recorded hashes until a deadline, the last written ones first.
@@ -122,8 +135,33 @@ class EditedInstallation:
         file = self._files[path]
         return not file.is_original(file.read())
 
+    def _added(self) -> dict[str, Path]:
+        """Return the Python files that somebody has added to the packages, by their paths.
+
+        A package counts if its `__init__.py` is of this distribution; in others, other
+        distributions may have files.
+        """
+        added: dict[str, Path] = {}
+        packages = {path.partition("/")[0] for path in self._files}
+        for package in sorted(packages):
+            folder = self._locate(package)
+            if f"{package}/__init__.py" not in self._files:
+                continue
+            for file in sorted(folder.rglob("*.py")):
+                path = f"{package}/{file.relative_to(folder).as_posix()}"
+                if path not in self._recorded and MODULE.fullmatch(path):
+                    added[path] = file
+        if added:
+            for other in distributions():
+                record = other.read_text("RECORD") or ""
+                for path, *_ in csv.reader(record.splitlines()):
+                    added.pop(path, None)
+        return added
+
     def differing(self, source: ReleaseSource) -> list[Differing]:
         """Return each edited file with its content in the release and its content here.
+
+        Files that somebody has added have no content in the release.
 
         Args:
             source: the files of the installed release, as it was published.
@@ -141,10 +179,12 @@ class EditedInstallation:
             if not self._files[file.path].is_original(file.old):
                 fault = f"found another {file.path} than was installed, expected the same build"
                 raise UpstreamError(f"{source.name}: {fault}")
+        for path, added in self._added().items():
+            files.append(Differing(path, None, added.read_bytes()))
         return files
 
     def restore(self, files: Iterable[Differing]) -> None:
-        """Restore files to what was installed: all of them, or none.
+        """Restore files to what was installed: all of them, or none; delete those that were added.
 
         Args:
             files: what `differing` returned, or a part of it.
@@ -153,14 +193,20 @@ class EditedInstallation:
             ScaffoldError: a file cannot be written, or has changed since `differing` read it.
         """
         restored: list[PlannedFile] = []
+        added: list[Path] = []
         for file in files:
-            path = self._files[file.path].path
+            path = self._locate(file.path)
+            if file.old is None and file.path not in self._files:
+                added.append(path)
+                continue
             # `old` is never None here: `differing` has compared it. `new` may be: the file is gone.
             original = file.old or b""
             restored.append(PlannedFile("module", path, new=original, old=file.new))
         try:
             write(restored)
-        except ScaffoldError as error:
+            for path in added:
+                path.unlink()
+        except (ScaffoldError, OSError) as error:
             raise ScaffoldError(
                 f"the rows are written, no file is given back: {error}"
             ) from error

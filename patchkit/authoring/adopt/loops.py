@@ -1,7 +1,9 @@
 """Reads `for` loops by which a pile sets attributes."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+from patchkit.authoring.adopt.global_names import bound_names
 
 
 def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
@@ -35,6 +37,18 @@ def value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.e
     transformer = _LoopVariables(loop_values)
     replaced: ast.expr = transformer.visit(copied)
     return replaced
+
+
+def made_in(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements bind, which mean something else whenever they run.
+
+    Args:
+        body: The statements, such as those of a loop.
+    """
+    names: set[str] = set()
+    for statement in body:
+        names |= bound_names(statement)
+    return names
 
 
 class _LoopVariables(ast.NodeTransformer):

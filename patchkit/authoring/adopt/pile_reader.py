@@ -4,6 +4,7 @@ A pile is a package that patches upstream as it is imported. Its code is parsed,
 """
 
 import ast
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,15 +14,16 @@ from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     dotted,
     expressions,
-    statements,
 )
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.calls_at_import import (
     called_at_import,
     called_by_statements,
+    called_repeatedly,
+    made_in_function,
 )
-from patchkit.authoring.adopt.definitions import is_check
-from patchkit.authoring.adopt.loops import guarded_assignments, value_in_turn
+from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.loops import guarded_assignments, made_in, value_in_turn
 from patchkit.authoring.adopt.name_scopes import NameScope
 from patchkit.authoring.adopt.placements import (
     PileImport,
@@ -29,6 +31,7 @@ from patchkit.authoring.adopt.placements import (
     SavedOriginal,
     StatementContext,
 )
+from patchkit.authoring.adopt.read_again import refuse_what_is_read_again
 
 Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placement]]
 """Reads placements from a statement that sets attributes by other means than an assignment."""
@@ -36,13 +39,14 @@ Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placemen
 _SETTABLE = (ast.Attribute, ast.Subscript)
 _MUTABLE_METHODS = {*dir(list), *dir(dict), *dir(set)}
 _MUTATORS = _MUTABLE_METHODS - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
-"""Methods that change a container in place."""
+_MUTATING = re.compile("|".join([*_MUTATORS, "(un)?register(_.*)?"]))
+"""Matches the names of methods that change a container or a registry in place."""
 
 # Why no row can do what a statement does, for the report of `patchkit adopt`.
 _MUTATES = "it changes or deletes what is there, or sets it as no row does"
-_READ_AGAIN = "the module reads it again, before a row sets it"
 _NAME_UNKNOWN = "the name that it sets is not told"
 _DIFFERS_BY_TURN = "what it sets differs from turn to turn of a loop, and has no name"
+_DIFFERS_BY_CALL = "what it sets is made anew by each call of its function"
 _CONDITIONAL_LOOP = "it is a loop that runs under a condition, or in a function"
 
 
@@ -65,6 +69,7 @@ class PileReader:
         self._run_at_import = called_at_import(module.tree)
         # "" stands for the module itself: its statements are in no function.
         self._run_unconditionally = {"", *called_by_statements(module.tree)}
+        self._run_repeatedly = called_repeatedly(module.tree)
         self._unread_functions = deque[
             tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]
         ]()
@@ -83,40 +88,12 @@ class PileReader:
             self._read_block(
                 function.body, StatementContext(scope, function=function.name)
             )
-        self._refuse_what_is_read_again()
+        refuse_what_is_read_again(self.placements, self.module.tree.body, self.scope)
 
     @property
     def expressible(self) -> list[Placement]:
         """The placements that a row can make."""
         return [placement for placement in self.placements if placement.is_expressible]
-
-    def _refuse_what_is_read_again(self) -> None:
-        """Refuse placements whose attribute the module reads below: a row sets it after that."""
-        read_again = set[str]()
-        for statement in statements(self.module.tree.body):
-            if is_check(statement):  # dropped from the body
-                continue
-            for node in expressions(statement):
-                if isinstance(node, _SETTABLE) and isinstance(node.ctx, ast.Load):
-                    dotted_names = self.scope.dotted_names_of(node)
-                    if dotted_names:
-                        read_again |= self._set_above(node.lineno).intersection(
-                            dotted_names
-                        )
-        for placement in self.placements:
-            if placement.is_expressible and not read_again.isdisjoint(
-                placement.dotted_names
-            ):
-                placement.reason = _READ_AGAIN
-
-    def _set_above(self, line: int) -> set[str]:
-        """Return the dotted names that expressible placements above a line set."""
-        dotted_names = set[str]()
-        for placement in self.placements:
-            last_line = placement.statement.end_lineno or 0
-            if placement.is_expressible and last_line < line:
-                dotted_names.update(placement.dotted_names)
-        return dotted_names
 
     def _read_block(self, body: Iterable[ast.stmt], context: StatementContext) -> None:
         """Read the statements of a block one after another."""
@@ -164,7 +141,9 @@ class PileReader:
             return
         for call in expressions(node):
             function = call.func if isinstance(call, ast.Call) else None
-            if isinstance(function, ast.Attribute) and function.attr in _MUTATORS:
+            if isinstance(function, ast.Attribute) and _MUTATING.fullmatch(
+                function.attr
+            ):
                 self._refuse(node, function.value, context)
 
     def _read_import(
@@ -208,7 +187,8 @@ class PileReader:
             for target in node.targets
         ]
         # `a.x = b.x = value` is one placement of two attributes.
-        if len(node.targets) > 1 and all(names_by_target):
+        are_settable = all(map(_is_settable, node.targets))
+        if len(node.targets) > 1 and are_settable and all(names_by_target):
             dotted_names = [name for names in names_by_target for name in names]
             text = f"{{}} = {ast.unparse(node.value)}"
             placement = self.make_placement(
@@ -381,6 +361,13 @@ class PileReader:
         loses_value = placement.node is context.loop and not is_named
         if loses_value or context.depends_on_loop:
             return _DIFFERS_BY_TURN
+        used = names_in(placement.value)
+        if context.loop is not None and made_in(context.loop.body) & used:
+            return _DIFFERS_BY_TURN
+        if function in self._run_repeatedly and made_in_function(
+            self.module.tree, function
+        ).intersection(used):
+            return _DIFFERS_BY_CALL
         return ""
 
     def _foreign(self, dotted_names: Iterable[str]) -> list[str]:

@@ -347,7 +347,7 @@ class _ModuleRows:
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
                 continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
-            if placed.is_absent and not self._pile.release.has(owner):
+            if placed.is_absent and not placed.has_owner:
                 reason = f"{self._pile.release.name} has no {owner}"
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue

@@ -6,9 +6,12 @@
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from patchkit.analysis.check.compatibility import refused_call
+from patchkit.analysis.check.opening import installed
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.special_places import PARTS_OF_FUNCTIONS
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
@@ -21,7 +24,10 @@ from patchkit.authoring.adopt.pile_imports import is_used_elsewhere
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placements import Placement
 from patchkit.core.rows.target import Target
+from patchkit.core.versions.installed import Versions
+from patchkit.errors import UpstreamError, VersionError
 
+_PARTS_OF_FUNCTIONS = PARTS_OF_FUNCTIONS | {"__annotations__"}
 FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
 METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
 
@@ -33,10 +39,12 @@ class PlacedTarget:
     Args:
         target: The target.
         facts: The facts of the target in the release; None where it is of another package.
+        has_owner: Whether the release has what the target is an attribute of.
     """
 
     target: Target
     facts: Facts | None
+    has_owner: bool = True
 
     @property
     def is_present(self) -> bool:
@@ -60,7 +68,7 @@ def placed_target(
         is_definition: Whether a name that was imported from elsewhere means its definition there.
 
     Raises:
-        ValueError: It cannot be written as a target.
+        ValueError: It cannot be written as a target, or no row can set it.
     """
     head, bracket, item = dotted_name.partition("[")
     item_part = bracket + item
@@ -74,17 +82,48 @@ def placed_target(
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))  # raises ValueError where it is no valid target
+    _refuse_parts_of_functions(target)
     if not release.covers(parts[:1]):  # the top package
-        return PlacedTarget(target, facts=None)
+        return _of_other_package(target)
     owner = release.facts(target.holder)
     # '' stands for what is unknown: where the class is defined.
     if owner.kind == str(Kind.CLASS) and owner.qualname:
         # The pile may name the class by an import elsewhere; the target is where it is defined.
         target = Target(owner.module, f"{owner.qualname}.{parts[-1]}{item_part}")
     facts = release.facts(target)
+    if facts.storage:
+        raise ValueError(f"{target} is {facts.storage}")
     if is_definition and facts.qualname:  # '' where no definition is known
         target = Target(facts.module, facts.qualname)
-    return PlacedTarget(target, facts)
+    return PlacedTarget(target, facts, release.has(target.holder))
+
+
+def _refuse_parts_of_functions(target: Target) -> None:
+    """Raise ValueError for what Python reads of a function whenever it is called."""
+    for step in target.steps:
+        if step in _PARTS_OF_FUNCTIONS:
+            raise ValueError(f"{step} is a part of a function: Replace or Edit that")
+
+
+def _of_other_package(target: Target) -> PlacedTarget:
+    """Look up a target of a package other than upstream, in what is installed here."""
+    release = _installed_release(target.module.partition(".")[0])
+    if release is None or not release.has(target.holder):
+        return PlacedTarget(target, facts=None)
+    facts = release.facts(target)
+    if facts.state == "absent":
+        return PlacedTarget(target, facts)
+    return PlacedTarget(target, facts=None)
+
+
+@cache
+def _installed_release(package: str) -> CheckedRelease | None:
+    """Open an installed package; None where there is none, or where it says no version."""
+    try:
+        releases, _missing = installed([package], Versions())
+    except (UpstreamError, VersionError):
+        return None
+    return releases[0] if releases else None
 
 
 def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:

@@ -143,3 +143,18 @@ class PileImport(NamedTuple):
     module: str
     conditions: Sequence[ast.expr]
     line: int
+
+
+def is_check(node: ast.AST) -> bool:
+    """Whether a statement is an assertion such as `assert lib.f is f`.
+
+    Args:
+        node: The statement.
+    """
+    if not isinstance(node, ast.Assert):
+        return False
+    test = node.test
+    if not isinstance(test, ast.Compare):
+        return False
+    operator = test.ops[0]
+    return isinstance(operator, ast.Is)

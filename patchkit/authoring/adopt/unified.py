@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from patchkit.core.text.rewriting import nearest
 from patchkit.errors import ScaffoldError
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_GIT = "diff --git "
+_BOTH = re.compile(r"(?:\w/)?(.+) (?:\w/)?\1")
+"""Matches the paths behind `diff --git`, where both are the same."""
+_NO_FILE = "/dev/null"
 
 
 class Hunk(NamedTuple):
-    """One block of changed lines in a unified diff, with the unchanged lines around them.
+    """One block of changed lines in a diff, with the unchanged lines around them.
 
     Args:
-        first: the number of the first line in the old file, from 1.
+        first: the number of the first line in the old file, from 1; of a block that only adds
+            lines, that of the line which they come before.
         old: the lines of the block in the old file.
         new: the lines of the block in the new file.
     """
@@ -25,25 +31,93 @@ class Hunk(NamedTuple):
 
 
 class FileDiff(NamedTuple):
-    """The part of a unified diff that changes one file.
+    """The part of a diff that changes one file.
 
     Args:
         old: its path before; None where the diff creates the file.
         new: its path after; None where the diff deletes the file.
         hunks: its hunks, in the order of the lines.
+        is_copy: whether the old file stays, and the new one is another.
     """
 
     old: str | None
     new: str | None
     hunks: Sequence[Hunk]
+    is_copy: bool = False
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the file has another path after the diff, or is a copy."""
+        return self.old is not None and self.new not in (None, self.old)
 
 
-def read_diff(name: str, text: str) -> list[FileDiff]:
+@dataclass
+class _GitHeader:
+    """What git says of a file above its hunks, or in their place: the file may have none.
+
+    Args:
+        old: its path before; None for a new file.
+        new: its path after; None for a file that is deleted.
+        strip: how many folders to leave out of paths; None for `a/` and `b/`.
+        is_copy: whether the old file stays.
+        is_told: whether the file is new, gone, renamed or binary, and so counts without hunks.
+    """
+
+    old: str | None
+    new: str | None
+    strip: int | None
+    is_copy: bool = False
+    is_told: bool = False
+
+    @classmethod
+    def of(cls, line: str, strip: int | None) -> "_GitHeader":
+        """Read `diff --git a/x b/x`; of a renamed file, further lines say the paths."""
+        match = _BOTH.fullmatch(line.removeprefix(_GIT).strip())
+        if match is None:
+            return cls(None, None, strip)
+        path = match[1]
+        if strip is not None:
+            path = "/".join(path.split("/")[max(0, strip - 1) :])
+        return cls(path, path, strip)
+
+    def read(self, line: str) -> None:
+        """Take over what a further line says."""
+        words, _, path = line.partition(" from ")
+        if words in ("rename", "copy") and path:
+            self.old = self._inner(path)
+            self.is_copy = words == "copy"
+        words, _, path = line.partition(" to ")
+        if words in ("rename", "copy") and path:
+            self.new = self._inner(path)
+            self.is_told = True
+        if line.startswith("new file mode "):
+            self.old = None
+            self.is_told = True
+        elif line.startswith("deleted file mode "):
+            self.new = None
+            self.is_told = True
+        elif line.startswith(("Binary files ", "GIT binary patch")):
+            self.is_told = True
+
+    def _inner(self, path: str) -> str:
+        """Return a path that has no `a/` or `b/` before it, without the folders to leave out."""
+        parts = path.strip().split("/")
+        return "/".join(parts[max(0, (self.strip or 1) - 1) :])
+
+
+def _without_hunks(header: _GitHeader | None) -> Iterator[FileDiff]:
+    """Yield the diff of a file that has no hunks; nothing where nothing is said of it."""
+    if header is not None and header.is_told and (header.old or header.new):
+        yield FileDiff(header.old, header.new, (), header.is_copy)
+
+
+def read_diff(name: str, text: str, strip: int | None = None) -> list[FileDiff]:
     """Parse a unified diff.
 
     Args:
         name: the name of the diff, for errors.
         text: the diff; lines between the files, such as a commit message, are skipped.
+        strip: how many folders to leave out of each path, as `patch -p`; None for `a/` and `b/`.
 
     Returns:
         The diff of each file.
@@ -53,14 +127,26 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
     """
     lines = text.replace("\r\n", "\n").split("\n")
     files: list[FileDiff] = []
-    for index in range(1, len(lines)):
-        before = lines[index - 1]
-        after = lines[index]
-        is_head = before.startswith("--- ") and after.startswith("+++ ")
-        if is_head:
-            hunks = list(_hunks(name, lines, index + 1))
-            file = FileDiff(_path(before), _path(after), hunks)
-            files.append(file)
+    header: _GitHeader | None = None
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        following = lines[index + 1] if index + 1 < len(lines) else ""
+        if line.startswith("--- ") and following.startswith("+++ "):
+            hunks, index = _hunks(name, lines, index + 2)
+            old = _path(line, strip)
+            new = _path(following, strip)
+            is_copy = header is not None and header.is_copy
+            files.append(FileDiff(old, new, hunks, is_copy))
+            header = None
+            continue
+        if line.startswith(_GIT):
+            files += _without_hunks(header)
+            header = _GitHeader.of(line, strip)
+        elif header is not None:
+            header.read(line)
+        index += 1
+    files += _without_hunks(header)
     if not files:
         raise ScaffoldError(
             f"{name}: found no '--- a/…' and '+++ b/…', expected a unified diff"
@@ -68,31 +154,42 @@ def read_diff(name: str, text: str) -> list[FileDiff]:
     return files
 
 
-def _path(line: str) -> str | None:
-    """Return the path in a `---` or `+++` line, without `a/` or `b/`; None for /dev/null."""
+def _path(line: str, strip: int | None) -> str | None:
+    """Return the path in a `---` or `+++` line; None for /dev/null.
+
+    Args:
+        line: the line.
+        strip: how many folders to leave out of the path; None for `a/` and `b/`.
+    """
     # After `--- `, the path; after a tab, some tools write a date.
     path, _, _ = line[4:].partition("\t")
     path = path.strip()
-    if path == "/dev/null":
+    if path == _NO_FILE:
         return None
-    return re.sub(r"^[ab]/", "", path)
+    if strip is None:
+        return re.sub(r"^[ab]/", "", path)
+    return "/".join(path.split("/")[strip:])
 
 
-def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
-    """Yield the hunks that follow each other from a line on.
+def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk], int]:
+    """Read the hunks that follow each other from a line on.
 
     Args:
         name: the name of the diff, for errors.
         lines: the lines of the diff.
         index: the index of the first line.
 
+    Returns:
+        The hunks, and the index of the line after them.
+
     Raises:
         ScaffoldError: a hunk ends early, or has a line with another sign.
     """
+    hunks: list[Hunk] = []
     while index < len(lines):
         header = _HUNK.match(lines[index])
         if not header:
-            return
+            break
         index += 1
         old: list[str] = []
         new: list[str] = []
@@ -114,7 +211,10 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> Iterator[Hunk]:
                 new.append(line)
             index += 1
         first = int(header[1])
-        yield Hunk(first, old, new)
+        if not old:  # the header then names the line above the new ones
+            first += 1
+        hunks.append(Hunk(first, old, new))
+    return hunks, index
 
 
 def _is_remark(lines: Sequence[str], index: int) -> bool:
@@ -134,22 +234,50 @@ def _signed(lines: Sequence[str], index: int) -> tuple[str, str]:
     return sign, text
 
 
-def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
+class FailedHunk(NamedTuple):
+    """A hunk whose lines a file does not have.
+
+    Args:
+        hunk: the hunk.
+        near: the line of the file that is most like the hunk's first, with its number.
+    """
+
+    hunk: Hunk
+    near: str
+
+    @property
+    def first_line(self) -> str:
+        """The first line that it changes, or else has."""
+        gone = [line for line in self.hunk.old if line not in self.hunk.new]
+        lines = gone or [*self.hunk.old, *self.hunk.new, ""]
+        return lines[0].strip()
+
+
+class AppliedHunks(NamedTuple):
+    """A file with hunks applied.
+
+    Args:
+        text: the changed content; its lines end with a newline, without a carriage return.
+        failed: the hunks that do not fit, which are left out.
+    """
+
+    text: bytes
+    failed: Sequence[FailedHunk]
+
+
+def applied(hunks: Sequence[Hunk], text: bytes) -> AppliedHunks:
     """Apply hunks to a file, each where its lines are in it, which need not be where it says.
 
     Args:
         hunks: the hunks of the file.
         text: the content of the file.
-        place: the names of the diff and of the file, for errors.
 
     Returns:
-        The changed content; its lines end with a newline, without a carriage return.
-
-    Raises:
-        ScaffoldError: the file does not have the lines of a hunk.
+        The changed content, and the hunks whose lines the file does not have.
     """
     decoded = text.decode(errors="surrogateescape")
     lines = decoded.replace("\r\n", "\n").split("\n")
+    failed: list[FailedHunk] = []
     shift = 0  # by how many lines the hunks so far have moved the lines below them
     for hunk in hunks:
         expected = hunk.first - 1 + shift
@@ -159,19 +287,15 @@ def applied(hunks: Sequence[Hunk], text: bytes, place: str) -> bytes:
             content = "\n".join(lines)
             expected_text = "\n".join(hunk.old)
             near_lines = nearest(content, expected_text, 1).split("\n")
-            near = near_lines[0].strip()
-            raise ScaffoldError(
-                f"{place}: found none of the lines that the hunk at line {hunk.first} changes; the "
-                f"nearest begin with line {near!r}; --releases, --path or --wheel names another "
-                "release, if the diff is for that"
-            )
+            failed.append(FailedHunk(hunk, near_lines[0].strip()))
+            continue
         end = start + len(hunk.old)
         lines[start:end] = hunk.new
         growth = len(hunk.new) - len(hunk.old)
         # The next hunk is as far off from where it says as this one, plus what this one adds.
         shift = start - (hunk.first - 1) + growth
     changed = "\n".join(lines)
-    return changed.encode(errors="surrogateescape")
+    return AppliedHunks(changed.encode(errors="surrogateescape"), failed)
 
 
 def _start(hunk: Hunk, lines: Sequence[str], expected: int) -> int | None:

@@ -18,8 +18,8 @@ from patchkit.authoring.adopt.placements import Placement
 from patchkit.authoring.adopt.text_changes import applied, span
 from patchkit.authoring.scaffold.source_edits import TextChange, offset
 
-_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
-"""Defaults that are the same object whenever the code runs."""
+_PLAIN = (ast.Constant, ast.UnaryOp)
+"""Defaults that are the same whenever they are evaluated; a name may be set anew in between."""
 
 
 def wrapper(
@@ -52,7 +52,10 @@ def wrapper(
         return
     (name,) = names_of_original
     owner = ""
-    if is_method and function.args.args:
+    if is_method:
+        # In `def m(*args)`, `args` has `self`, and that of a wrapper has not.
+        if not function.args.args or function.args.posonlyargs:
+            return
         owner = function.args.args[0].arg
     calls = [
         node

@@ -1,22 +1,32 @@
 """`patchkit adopt`: write rows and bodies for changes that were made in another way."""
 
-import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from patchkit.analysis.check.fact_store import FactStore
+from patchkit.analysis.check.opening import of_release
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.analysis.uses.packages import open_package
 from patchkit.authoring.adopt.dialects import dialects
+from patchkit.authoring.adopt.diff_files import DiffFiles, DiffOptions
 from patchkit.authoring.adopt.differing import (
     AdoptedRows,
     DifferenceRows,
-    of_diff,
     of_releases,
 )
 from patchkit.authoring.adopt.installation import EditedInstallation
+from patchkit.authoring.adopt.patched_package import (
+    DEFAULT,
+    is_release_of,
+    package_of,
+    package_of_paths,
+    packages_in_diff,
+)
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.files import write
@@ -32,6 +42,9 @@ AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
 """The rows, and a function that restores the edited files of an installation."""
 
 _NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
+_FOR_DIFFS = (
+    "-p, --prefix, --file and --keep-going: expected a diff, which they are for"
+)
 _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 
@@ -44,9 +57,8 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
     "--of",
     "package",
     metavar="PACKAGE",
-    default="vllm",
-    show_default=True,
-    help="The package that it changes.",
+    default="",
+    help="The package that it changes; by default that of the release, or vllm.",
 )
 @click.option(
     "--only",
@@ -68,6 +80,25 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
     help="Adopt the edited files of this installed distribution.",
 )
 @click.option("--restore", is_flag=True, help="With --installed: restore its files.")
+@click.option(
+    "-p",
+    "strip",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Leave N folders out of the paths of a diff, as patch -p.",
+)
+@click.option(
+    "--prefix", metavar="DIR", default="", help="What the paths of a diff begin with."
+)
+@click.option(
+    "--file",
+    metavar="PATH",
+    default="",
+    help="The file that a diff is for, if the diff does not say it.",
+)
+@click.option(
+    "--keep-going", is_flag=True, help="List hunks of a diff that do not fit."
+)
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
 @inputs.library_option
@@ -81,6 +112,10 @@ def command(
     stub: tuple[str, ...],
     installed: bool,
     restore: bool,
+    strip: int | None,
+    prefix: str,
+    file: str,
+    keep_going: bool,
     release_options: options.ReleaseOptions,
     dry_run: bool,
     library: Library,
@@ -97,14 +132,18 @@ def command(
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
+    diff_options = DiffOptions(strip, prefix, file, keep_going)
+    is_difference = _is_difference(changed, package, release_options, file)
+    if diff_options != DiffOptions() and (installed or not is_difference):
+        raise click.UsageError(_FOR_DIFFS)
     pack = _new_pack(into)
     adopted: AdoptedRows
     with progress_bar():
         if installed:
             adopted, restore_files = _adopt_installation(changed, package, library)
-        elif _is_difference(changed, package):
+        elif is_difference:
             adopted, restore_files = _adopt_difference(
-                changed, package, release_options, library
+                changed, package, release_options, library, diff_options
             )
         else:
             pile = _adopt_pile(
@@ -139,12 +178,14 @@ def _check_options(
         )
 
 
-def _is_difference(changed: str, package: str) -> bool:
+def _is_difference(
+    changed: str, package: str, release_options: options.ReleaseOptions, file: str
+) -> bool:
     """Return whether the argument is a diff, or a release of the package such as `vllm==1.0`."""
-    if changed.endswith(_ENDS_OF_DIFFS):
+    if changed.endswith(_ENDS_OF_DIFFS) or file:
         return True
-    name = re.split(r"[^\w.-]", changed)[0]  # of `vllm==1.0` or `vllm[audio]==1.0`
-    return "=" in changed and canonical(name) == canonical(package)
+    named = [package] if package else [DEFAULT, *release_options.releases]
+    return is_release_of(changed, named)
 
 
 def _new_pack(into: str) -> PackLocation:
@@ -183,7 +224,9 @@ def _adopt_pile(
     Raises:
         ScaffoldError: The pile patches nothing, or `only` names none of its modules.
     """
-    base = inputs.open_packages(release_options, [package], library)[-1]  # the newest
+    packages = [package or DEFAULT]
+    base = inputs.open_packages(release_options, packages, library)[-1]  # the newest
+    package = package_of(base, package)
     if Path(changed, "..", INIT).is_file():  # the folder around it is a package
         say(
             f"{changed} is a part of a package: adopt all of that, with --only for this part"
@@ -214,6 +257,7 @@ def _adopt_difference(
     package: str,
     release_options: options.ReleaseOptions,
     library: Library,
+    diff_options: DiffOptions,
 ) -> AdoptedAndRestore:
     """Make rows of a unified diff, or of the differences to a later release.
 
@@ -222,15 +266,23 @@ def _adopt_difference(
         package: The package that is patched.
         release_options: The release that the rows are for.
         library: The library, for releases on the index.
+        diff_options: How a diff is read.
 
     Raises:
         ScaffoldError: The diff does not fit the release, or contains no change.
         UpstreamError: There is no such later release.
     """
-    base = inputs.open_packages(release_options, [package], library)[-1]  # the newest
-    adopted = DifferenceRows(_requirement(package, base.version), Path(changed).name)
-    if changed.endswith(_ENDS_OF_DIFFS):
-        files, adopted.left = of_diff(changed, _text_of(changed), base.source)
+    is_diff = changed.endswith(_ENDS_OF_DIFFS) or bool(diff_options.file)
+    text = _text_of(changed) if is_diff else ""
+    base = _base(package, text, release_options, library)
+    package = package_of(base, package)
+    adopted = DifferenceRows(
+        _requirement(package, base.version), Path(changed).name, release=base
+    )
+    if is_diff:
+        diff = DiffFiles(changed, base.source, diff_options)
+        diff.read(text)
+        files, adopted.left = diff.files, diff.left
     else:
         later = find_releases(changed, library)
         if not later:
@@ -238,9 +290,35 @@ def _adopt_difference(
                 f"found no release that {changed!r} allows, expected one at least on the index"
             )
         # Compare with the newest release that is allowed.
-        files = list(of_releases(base.source, later[-1].source, package))
+        files = list(
+            of_releases(base.source, later[-1].source, package.replace("-", "_"))
+        )
     adopted.add(files)
     return adopted, _restore_nothing
+
+
+def _base(
+    package: str,
+    text: str,
+    release_options: options.ReleaseOptions,
+    library: Library,
+) -> CheckedRelease:
+    """Open the newest release that the options name.
+
+    Args:
+        package: The package that is patched; '' for the one that a diff or the release says.
+        text: The diff; '' for none.
+        release_options: The release that the rows are for.
+        library: The library, for releases on the index.
+
+    Raises:
+        UpstreamError: There is none.
+    """
+    packages = [package] if package else packages_in_diff(text)
+    for name in packages[:-1]:
+        with suppress(UpstreamError):
+            return inputs.open_packages(release_options, [name], library)[-1]
+    return inputs.open_packages(release_options, packages[-1:], library)[-1]
 
 
 def _adopt_installation(
@@ -266,8 +344,10 @@ def _adopt_installation(
             "files with it"
         )
     files = installation.differing(releases[-1].source)
+    package = package or package_of_paths([file.path for file in files], changed)
     origin = f"{changed} {version} as it was edited here"
-    adopted = DifferenceRows(_requirement(package, version), origin)
+    release = of_release(releases[-1], FactStore(library.cache))
+    adopted = DifferenceRows(_requirement(package, version), origin, release=release)
     adopted.add(files)
 
     def restore() -> None:

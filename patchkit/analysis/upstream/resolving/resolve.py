@@ -225,11 +225,16 @@ class Resolver:
             return ""  # an item of a list or table
         if name not in HOOKS and resolution.kind not in VALUES:
             return ""
-        # The class of the target, and the bases that it inherits the name from.
+        # The class of the target, and the bases that it inherits the name from. A value may also be
+        # found in another class, as for `support = Support.ALWAYS`, which says nothing of this one.
+        holder = self.resolve(target.holder)
+        bases = {Target(base.module, base.qualname) for base in holder.bases}
         owners = {target.holder}
         for variant in resolution.variants:
             if variant.tree and variant.qualname:
-                owners.add(Target(variant.module, variant.qualname).holder)
+                home = Target(variant.module, variant.qualname).holder
+                if holder.kind is not Kind.CLASS or home in bases:
+                    owners.add(home)
         for owner in owners:
             storage = self._storage_in(owner, name, resolution.variants)
             if storage:

@@ -252,3 +252,79 @@ def test_unrelated_lets_a_helper_of_replaced_callers_differ(
     report = checked([subject("1.0", mod=mod)])
     fixes = [finding.fix for finding in report.findings if finding.code.code == "PK103"]
     assert ["unrelated=True" in fix for fix in fixes] == [True] * expected
+
+
+ENUM_VALUE = """
+class Support(enum.Enum):
+    NEVER = 0
+
+
+class Backend:
+    support = Support.NEVER
+    typed: typing.ClassVar[Support] = Support.NEVER
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("up.mod:Backend.support", []),
+        ("up.mod:Backend.typed", []),
+        ("up.mod:Support.NEVER", ["PK102"]),
+    ],
+)
+def test_a_class_attribute_may_be_a_member_of_an_enum(
+    world: World, target: str, expected: list[str]
+) -> None:
+    """The attribute is its class's own; only the enum's member is kept elsewhere."""
+    change = f"Replace({target!r}, by='N')"
+    world.pack(row("p", "patch_a", change), patch_a="N = 1\n")
+    report = checked([subject("1.0", mod=IMPORTS + ENUM_VALUE)])
+    assert codes(report) == expected
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"), [("{Role.MAIN}", []), ("{Role.WORKER}", ["PK101"])]
+)
+def test_another_row_may_provide_the_package_of_a_module(
+    world: World, roles: str, expected: list[str]
+) -> None:
+    """It has to be for the same processes."""
+    package = row("p", "patch_a", "Provide('up.new')", roles=roles)
+    module = row("q", "patch_a", "Provide('up.new.mod')")
+    world.pack(package, module, patch_a="__all__ = []\n")
+    report = checked([subject("1.0", mod="x = 1\n")])
+    assert codes(report) == expected
+
+
+SPECIAL = """
+class Color(enum.Enum):
+    RED = 1
+
+
+def f(a=1): ...
+
+
+class Own:
+    __code__ = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("Add('up.mod:Color.GREEN', by='N')", ["PK102"]),
+        ("Add('up.mod:Color._green', by='N')", []),
+        ("Add('up.mod:Color.g', by='g')", []),
+        ("Replace('up.mod:f.__code__', by='N')", ["PK102"]),
+        ("Replace('up.mod:f.__defaults__', by='N')", ["PK102"]),
+        ("Replace('up.mod:Own.__code__', by='N')", []),
+    ],
+)
+def test_members_and_parts_of_functions_are_broken(
+    world: World, change: str, expected: list[str]
+) -> None:
+    """They fail at run time, as Python keeps them elsewhere than in an attribute."""
+    world.pack(row("p", "patch_a", change), patch_a="N = 1\ndef g(self): ...\n")
+    report = checked([subject("1.0", mod=IMPORTS + SPECIAL)])
+    assert codes(report) == expected

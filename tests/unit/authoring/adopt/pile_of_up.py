@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROBE",
     "TOOLS",
+    "UP",
     "World",
     "adopt",
     "answers",

@@ -242,3 +242,29 @@ def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) ->
     words = ["up==9", *INTO_MINE]
     assert main(["adopt", *words]) == 2
     assert "found no release that 'up==9' allows" in capsys.readouterr().err
+
+
+def test_a_file_that_somebody_added_becomes_a_module(
+    installed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--restore` deletes it, as the row provides it."""
+    added = installed.parent / "mine" / "new.py"
+    added.parent.mkdir()
+    added.write_text("x = 1\n")
+    (added.parent / "data.txt").write_text("no code")
+    assert rows(capsys, "up", "--installed", "--restore") == {
+        "mine": ["Provide"],
+        "mine-new": ["Provide"],
+    }
+    assert not added.exists()
+
+
+def test_rows_of_an_installation_require_its_distribution(
+    installed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody has to say `--of` as well."""
+    installed.write_text(NEW["lib"])
+    assert main(["adopt", "up", "--installed", "--into", "mine"]) == 0
+    capsys.readouterr()
+    pack = installed.parents[2] / "mine" / "__init__.py"
+    assert 'requires=("up==1.0",)' in pack.read_text()

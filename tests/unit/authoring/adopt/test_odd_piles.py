@@ -7,11 +7,13 @@ import sys
 from textwrap import dedent
 
 import pytest
+from analysis.check.released import write_wheels
 
 from authoring.adopt.index_of_up import INTO_MINE
 from authoring.adopt.pile_of_up import (
     PROBE,
     TOOLS,
+    UP,
     World,
     adopt,
     answers,
@@ -245,3 +247,69 @@ def test_observing_leaves_no_files(
     assert report["observed"]["faults"] == {}
     assert report["observed"]["inactive"] == []
     assert list((here.folder / "pile").rglob("*.pyc")) == []
+
+
+def test_names_that_are_imported_and_set_together_are_no_patch(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`f = g = None` binds the module's own names, whatever they stood for."""
+    text = """\
+    from up.lib import C
+
+    try:
+        from up.lib import f, g
+    except ImportError:
+        f = g = None
+    C.new = 1
+    """
+    report = adopt(here, capsys, {"patches": dedent(text)})
+    assert kinds(report) == {"patches": [("Add", "up.lib:C.new")]}
+    assert report["left"] == []
+
+
+def test_what_is_kept_elsewhere_than_in_its_class_is_listed(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No row sets a member of an enum, or slots."""
+    text = "import enum\n\n\nclass E(enum.Enum):\n    A = 1\n\n\nclass S:\n    x = 1\n"
+    here.module("up.kinds", text)
+    write_wheels(here.folder, {"1.0": {**UP, "kinds": text}})
+    pile = (
+        "from up.kinds import E, S\nE.A = 5\nS.__slots__ = ('a',)\nS.x = 2\nS.y = 3\n"
+    )
+    report = adopt(here, capsys, {"patches": pile})
+    assert kinds(report) == {
+        "patches": [("Replace", "up.kinds:S.x"), ("Add", "up.kinds:S.y")]
+    }
+    reasons = [code["reason"] for code in report["left"]]
+    assert "up.kinds:E.A is a member of an enum" in reasons[0]
+    assert "which Python reads only once" in reasons[1]
+
+
+def test_what_another_package_lacks_is_added(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is installed here says whether it is there."""
+    here.module("beside_up.__init__", "__version__ = '1.0'\n")
+    here.module("beside_up.lib", "def f(): ...\n")
+    text = "from beside_up import lib\nlib.f = print\nlib.more = print\n"
+    report = adopt(here, capsys, {"patches": text})
+    assert kinds(report) == {
+        "patches": [("Replace", "beside_up.lib:f"), ("Add", "beside_up.lib:more")]
+    }
+
+
+@pytest.mark.parametrize("statement", ["from . import tools", "import bare.tools"])
+def test_a_package_without_an_init_file_is_one_if_it_imports_itself(
+    here: World, capsys: pytest.CaptureFixture[str], statement: str
+) -> None:
+    """Its modules are then kept off, as those of any package are."""
+    folder = here.folder / "bare"
+    folder.mkdir()
+    (folder / "tools.py").write_text("x = 1\n")
+    text = f"{statement}\nfrom up.lib import C\nC.new = 1\n"
+    (folder / "patches.py").write_text(text)
+    words = ["adopt", "bare", *INTO_MINE, "--format", "json"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [patch["name"] for patch in report["patches"]] == ["old-pile", "patches"]

@@ -1,0 +1,71 @@
+"""Writes the values of changed constants into the defaults of a function's parameters."""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
+from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.literals import literal_value
+from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
+
+_BLOCK = "if 1:\n"
+"""A block for the parser to read an indented definition in."""
+
+
+def with_literal_defaults(
+    text: str, names: Collection[str], values: Mapping[str, ast.expr]
+) -> str | None:
+    """Return a function whose defaults say the new values of names: `limit=2` for `limit=LIMIT`.
+
+    Args:
+        text: The function, with the indentation that it has in its module.
+        names: The names whose values have changed.
+        values: The new values, and those of other names of the module.
+
+    Returns:
+        The text; None where a value is no literal, or where a decorator uses one of the names.
+    """
+    changed = frozenset(names)
+    function = _function(f"{_BLOCK}{_indented(text)}")
+    for decorator in function.decorator_list:
+        if names_in(decorator) & changed:
+            return None
+
+    def changes(content: bytes) -> Iterator[TextChange]:
+        for default in _defaults(_function(content.decode())):
+            if names_in(default) & changed:
+                start, end = span(content, default)
+                yield start, end, repr(literal_value(default, values))
+
+    try:
+        result = rewritten(f"{_BLOCK}{_indented(text)}".encode(), changes).decode()
+    except ValueError:
+        return None
+    result = result.removeprefix(_BLOCK)
+    if text[:1].isspace():
+        return result
+    return "\n".join(line.removeprefix(" ") for line in result.split("\n"))
+
+
+def _indented(text: str) -> str:
+    """Return a text in which each line is indented, by one space if it was not."""
+    if text[:1].isspace():
+        return text
+    return "\n".join(f" {line}" for line in text.split("\n"))
+
+
+def _function(text: str) -> Def:
+    """Return the function in a block."""
+    (block,) = ast.parse(text).body
+    assert isinstance(block, ast.If)
+    (function,) = block.body
+    assert isinstance(function, DEFS)
+    return function
+
+
+def _defaults(function: Def) -> Iterator[ast.expr]:
+    """Yield the defaults of a function's parameters."""
+    yield from function.args.defaults
+    for default in function.args.kw_defaults:
+        if default is not None:
+            yield default
