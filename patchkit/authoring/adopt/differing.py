@@ -269,9 +269,18 @@ def _path_in_release(path: str, paths: Collection[str], *, is_new: bool) -> str 
         exists = candidate in paths
         if is_new:
             exists = exists or candidate.partition("/")[0] in packages
-        if exists and _MODULE.fullmatch(candidate):
+        if exists and is_module(candidate):
             return candidate
     return None
+
+
+def is_module(path: str) -> bool:
+    """Whether a path is that of a Python module that can be imported.
+
+    Args:
+        path: the path, such as `vllm/v1/engine/core.py`.
+    """
+    return _MODULE.fullmatch(path) is not None
 
 
 def of_releases(

@@ -32,7 +32,9 @@ _RETURN = 0x06
 _ALLOW = 0x7FFF0000
 _REFUSE = 0x00050001  # with the error EPERM
 
-_CREATE_RULESET = 444  # the calls of Landlock, whose numbers are the same on all machines
+_CREATE_RULESET = (
+    444  # the calls of Landlock, whose numbers are the same on all machines
+)
 _ADD_RULE = 445
 _RESTRICT_SELF = 446
 _ASK_VERSION = 1
@@ -170,7 +172,9 @@ def _protect_files(writable: Iterable[str]) -> None:
         writable: The folders.
     """
     library = _c_library()
-    version = _called("landlock", library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION))
+    version = _called(
+        "landlock", library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
+    )
     rights = 0
     for first_version, added in _RIGHTS.items():
         if first_version <= version:

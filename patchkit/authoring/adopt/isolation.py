@@ -103,6 +103,20 @@ def run_isolated(
     return IsolatedRun(code, text, isolation)
 
 
+def isolation_here(folder: Path) -> Isolation:
+    """Return what this system refuses to cut off, by a command that does nothing.
+
+    Args:
+        folder: The only folder that commands are to write to.
+
+    Raises:
+        ScaffoldError: Nothing can be run here.
+    """
+    environ = {"PATH": os.environ.get("PATH", os.defpath)}
+    done = run_isolated(["true"], timeout=60, environ=environ, writable=[folder])
+    return done.isolation
+
+
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> int | None:
     """Wait for a process, then end all of its group; None where it took too long."""
     code: int | None = None

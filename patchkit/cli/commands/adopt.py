@@ -19,12 +19,14 @@ from patchkit.authoring.adopt.differing import (
 from patchkit.authoring.adopt.installation import EditedInstallation
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
+from patchkit.authoring.adopt.scripts.adopting import ScriptRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of
 from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.adopt import adopted_json, print_adopted
+from patchkit.cli.script_runs import adopt_scripts
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
 
@@ -36,7 +38,7 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 
 @click.command("adopt")
-@click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
+@click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE", nargs=-1, required=True)
 @click.option(
     "--into", metavar="DIR|MODULE", required=True, help="The pack to write to."
 )
@@ -68,12 +70,27 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
     help="Adopt the edited files of this installed distribution.",
 )
 @click.option("--restore", is_flag=True, help="With --installed: restore its files.")
+@click.option(
+    "--from-script",
+    "is_script",
+    is_flag=True,
+    help="Run scripts that edit its files, on a copy.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --from-script: how long a script may take.",
+)
+@click.option("--yes", is_flag=True, help="With --from-script: run without asking.")
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
 @inputs.library_option
 @options.format_option
 def command(
-    changed: str,
+    changed: tuple[str, ...],
     into: str,
     package: str,
     only: tuple[str, ...],
@@ -81,6 +98,9 @@ def command(
     stub: tuple[str, ...],
     installed: bool,
     restore: bool,
+    is_script: bool,
+    timeout: float,
+    yes: bool,
     release_options: options.ReleaseOptions,
     dry_run: bool,
     library: Library,
@@ -89,40 +109,67 @@ def command(
     """Write rows and bodies that make the same changes.
 
     The source is a pile (a package that patches another one), a unified diff (-: standard input), a
-    later release, or an edited installation. Exit code 1 means that no row expresses some changes.
+    later release, an edited installation, or scripts that edit files (sed, patch, Python, a
+    Dockerfile). Exit code 1 means that no row expresses some changes.
 
     \b
     Examples:
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
+      patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
+    _check_sources(changed, is_script=is_script, yes=yes, is_other=installed or observe)
+    source = changed[0]
     pack = _new_pack(into)
     adopted: AdoptedRows
+    if is_script:
+        base = inputs.open_packages(release_options, [package], library)[-1]
+        origin = ", ".join(Path(script).name for script in changed)
+        scripts = ScriptRows(_requirement(package, base.version), origin)
+        adopt_scripts(
+            changed, scripts, base, package, timeout=timeout, is_confirmed=yes
+        )
+        is_written = _write(scripts, pack, dry_run=dry_run)
+        _print(scripts, pack, form, is_written=is_written)
+        return int(bool(scripts.left))
     with progress_bar():
         if installed:
-            adopted, restore_files = _adopt_installation(changed, package, library)
-        elif _is_difference(changed, package):
+            adopted, restore_files = _adopt_installation(source, package, library)
+        elif _is_difference(source, package):
             adopted, restore_files = _adopt_difference(
-                changed, package, release_options, library
+                source, package, release_options, library
             )
         else:
             pile = _adopt_pile(
-                changed, package, release_options, library, only, pack.module
+                source, package, release_options, library, only, pack.module
             )
             if observe and pile.patches:
-                pile.observe(changed, stub)
+                pile.observe(source, stub)
             adopted, restore_files = pile, _restore_nothing
+    is_written = _write(adopted, pack, dry_run=dry_run)
+    if restore and is_written:
+        restore_files()
+    _print(adopted, pack, form, is_written=is_written)
+    return int(bool(adopted.left))
+
+
+def _write(adopted: AdoptedRows, pack: PackLocation, *, dry_run: bool) -> bool:
+    """Write the pack, unless it has no rows or none shall be written; return whether it was."""
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
         write(adopted.files(pack))
-    if restore and is_written:
-        restore_files()
+    return is_written
+
+
+def _print(
+    adopted: AdoptedRows, pack: PackLocation, form: str, *, is_written: bool
+) -> None:
+    """Print the rows, and what no row expresses."""
     if form == "json":
         click.echo(adopted_json(adopted, written=is_written))
     else:
         print_adopted(adopted, pack, written=is_written)
-    return int(bool(adopted.left))
 
 
 def _check_options(
@@ -136,6 +183,31 @@ def _check_options(
     if stub and not observe:
         raise click.UsageError(
             "--stub: found no --observe, expected both: the stub is for its import"
+        )
+
+
+def _check_sources(
+    sources: Sequence[str], *, is_script: bool, yes: bool, is_other: bool
+) -> None:
+    """Raise UsageError if options for scripts and for other sources are mixed.
+
+    Args:
+        sources: What is to be adopted; only scripts may be several.
+        is_script: Whether they are scripts.
+        yes: Whether scripts may be run without a question.
+        is_other: Whether an option says that they are something else.
+    """
+    if is_script and is_other:
+        raise click.UsageError(
+            "--from-script: found --installed or --observe, expected one kind of source"
+        )
+    if len(sources) > 1 and not is_script:
+        raise click.UsageError(
+            f"found {len(sources)} sources, expected one; only --from-script takes several"
+        )
+    if yes and not is_script:
+        raise click.UsageError(
+            "--yes: found no --from-script, expected both: it lets scripts run"
         )
 
 
