@@ -181,12 +181,14 @@ class Rows:
     """What the rows of a pack make of a release.
 
     Args:
-        pack: The name of the pack, in the working directory.
+        pack: The name of the pack, in the working directory; it may not be there.
     """
 
     def __init__(self, pack: str) -> None:
         self._pack = pack
-        self._patches: list[Patch] = [row.patch for row in read_pack(pack)]
+        self._patches: list[Patch] = []
+        if Path(pack).exists():
+            self._patches = [row.patch for row in read_pack(pack)]
 
     def text(self, target: str, before: str) -> str | None:
         """The text that a definition has with the rows; None if they do not change it."""
@@ -268,19 +270,17 @@ def outcome(
     """Count the definitions of an edit by what adopt makes of them, and print those of no row."""
     counts: Counter[str] = Counter()
     listed = {left["place"] for left in report["left"]}
-    rows = Rows(pack) if report["rows"] else None
+    rows = Rows(pack)
     for path, new in changed.items():
         file = reference / path
         if not file.exists():
             module = path.removesuffix(".py").replace("/", ".")
-            provided = rows.provided(module) if rows else None
+            provided = rows.provided(module)
             # A body ends with the names that it provides.
             is_same = provided is not None and provided.startswith(new.rstrip())
             counts["same" if is_same else "neither"] += 1
             continue
-        for target, what in compare(
-            path, file.read_bytes(), new, rows or Rows(pack), listed
-        ):
+        for target, what in compare(path, file.read_bytes(), new, rows, listed):
             counts[what] += 1
             if what != "same":
                 print(f"  {what}: {target}")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -19,22 +20,25 @@ from patchkit.cli.report.scripts import isolation_lines, left_out_lines, plan_li
 
 def adopt_scripts(
     scripts: Sequence[str],
-    rows: ScriptRows,
     release: CheckedRelease,
     package: str,
+    requirement: str,
     *,
     timeout: float,
     is_confirmed: bool,
-) -> None:
+) -> ScriptRows:
     """Run scripts on a copy of a release, and make rows of what they have changed.
 
     Args:
         scripts: The files of the scripts.
-        rows: The rows, which are filled in.
         release: The release.
         package: The import package that the scripts edit.
+        requirement: The requirement that each row gets.
         timeout: The seconds that each script may take.
         is_confirmed: Whether `--yes` says that they may be run.
+
+    Returns:
+        The rows, and what no row expresses.
 
     Raises:
         UsageError: Nobody can be asked whether they may be run.
@@ -45,6 +49,8 @@ def adopt_scripts(
         raise click.UsageError(
             "--from-script: found no terminal to ask on whether to run it, expected --yes"
         )
+    origin = ", ".join(Path(script).name for script in scripts)
+    rows = ScriptRows(requirement, origin)
     with open_workspace(package, release.project, release.version) as workspace:
         plan = plan_scripts(scripts, workspace)
         rows.isolation = isolation_here(workspace.folder)
@@ -60,3 +66,4 @@ def adopt_scripts(
             run.run(plan, rows)
     for line in left_out_lines(rows.left_out[planned:]):
         click.echo(line, err=True)
+    return rows

@@ -19,7 +19,6 @@ from patchkit.authoring.adopt.differing import (
 from patchkit.authoring.adopt.installation import EditedInstallation
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.adopt.scripts.adopting import ScriptRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of
 from patchkit.cli import inputs, options
@@ -122,17 +121,14 @@ def command(
     _check_sources(changed, is_script=is_script, yes=yes, is_other=installed or observe)
     source = changed[0]
     pack = _new_pack(into)
-    adopted: AdoptedRows
     if is_script:
         base = inputs.open_packages(release_options, [package], library)[-1]
-        origin = ", ".join(Path(script).name for script in changed)
-        scripts = ScriptRows(_requirement(package, base.version), origin)
-        adopt_scripts(
-            changed, scripts, base, package, timeout=timeout, is_confirmed=yes
+        requirement = _requirement(package, base.version)
+        scripts = adopt_scripts(
+            changed, base, package, requirement, timeout=timeout, is_confirmed=yes
         )
-        is_written = _write(scripts, pack, dry_run=dry_run)
-        _print(scripts, pack, form, is_written=is_written)
-        return int(bool(scripts.left))
+        return _finish(scripts, pack, form, dry_run=dry_run)
+    adopted: AdoptedRows
     with progress_bar():
         if installed:
             adopted, restore_files = _adopt_installation(source, package, library)
@@ -147,29 +143,41 @@ def command(
             if observe and pile.patches:
                 pile.observe(source, stub)
             adopted, restore_files = pile, _restore_nothing
-    is_written = _write(adopted, pack, dry_run=dry_run)
-    if restore and is_written:
-        restore_files()
-    _print(adopted, pack, form, is_written=is_written)
-    return int(bool(adopted.left))
+    if not restore:
+        restore_files = _restore_nothing
+    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
 
 
-def _write(adopted: AdoptedRows, pack: PackLocation, *, dry_run: bool) -> bool:
-    """Write the pack, unless it has no rows or none shall be written; return whether it was."""
+def _restore_nothing() -> None:
+    """Do nothing: only an edited installation has files to restore."""
+
+
+def _finish(
+    adopted: AdoptedRows,
+    pack: PackLocation,
+    form: str,
+    *,
+    dry_run: bool,
+    restore_files: Callable[[], None] = _restore_nothing,
+) -> int:
+    """Write the pack and print the report; return the exit code.
+
+    Args:
+        adopted: The rows, and what no row expresses.
+        pack: The pack; it is written only if there are rows.
+        form: The format of the report.
+        dry_run: Whether nothing shall be written.
+        restore_files: Restores files, once the pack is written.
+    """
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
         write(adopted.files(pack))
-    return is_written
-
-
-def _print(
-    adopted: AdoptedRows, pack: PackLocation, form: str, *, is_written: bool
-) -> None:
-    """Print the rows, and what no row expresses."""
+        restore_files()
     if form == "json":
         click.echo(adopted_json(adopted, written=is_written))
     else:
         print_adopted(adopted, pack, written=is_written)
+    return int(bool(adopted.left))
 
 
 def _check_options(
@@ -350,10 +358,6 @@ def _adopt_installation(
             installation.restore(files)
 
     return adopted, restore
-
-
-def _restore_nothing() -> None:
-    """Do nothing: only an edited installation has files to restore."""
 
 
 def _requirement(package: str, version: str) -> str:

@@ -64,7 +64,7 @@ class Instruction(NamedTuple):
 
 
 def read_instructions(text: str) -> list[Instruction]:
-    """Read the instructions of a Dockerfile, in their order.
+    """Return the instructions of a Dockerfile, in their order.
 
     Args:
         text: The Dockerfile.

@@ -55,10 +55,13 @@ class ShellCommand(NamedTuple):
 
 
 def split_commands(text: str) -> list[ShellCommand]:
-    """Split a text of a shell into commands; one such as `if … fi` stays in one piece.
+    """Split a text of a shell into commands.
 
     Args:
         text: The text, which may have several lines, and documents (`<<EOF`) in it.
+
+    Returns:
+        The commands; one such as `if … fi` stays in one piece.
     """
     commands: list[ShellCommand] = []
     separator = ""
