@@ -10,6 +10,7 @@ import pytest
 from support.packages import World, world
 
 from authoring.adopt.index_of_up import INTO_MINE, serve
+from patchkit.authoring.adopt.isolation import Isolation
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def test_a_step_that_fails_is_listed_and_taken_back(
         f"FROM x\nRUN sed -i 's/LIMIT = 1/LIMIT = 2/' {SITE}/up/lib.py\n"
         f"RUN sed -i 's/LIMIT = 2/LIMIT = 3/' {SITE}/up/lib.py && \\\n"
         f"    cp {SITE}/up/gone.py {SITE}/up/core/lib.py\n"
-        f"RUN sed -i 's/no such text/x/' {SITE}/up/lib.py\n"
+        f"RUN sed -i 's/LIMIT = 3/LIMIT = 4/' {SITE}/up/lib.py\n"
     )
     report = adopted(capsys, "Dockerfile", code=1)
     assert kinds(report) == {"lib": ["Replace"]}
@@ -170,6 +171,20 @@ def test_a_step_that_fails_is_listed_and_taken_back(
     assert failed["reason"].endswith("; what it had changed is not adopted")
     assert without_effect["line"] == 5
     assert without_effect["reason"] == "it changed nothing in up 1.0"
+
+
+def test_a_copied_script_edits_the_copy(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its paths lead into the copy, too."""
+    (here / "fix.py").write_text(
+        f"p = '{SITE}/up/lib.py'\nt = open(p).read().replace('a + L', 'a - L')\n"
+        "open(p, 'w').write(t)\n"
+    )
+    (here / "Dockerfile").write_text(
+        "FROM x\nCOPY fix.py /opt/\nRUN python3 /opt/fix.py\n"
+    )
+    assert kinds(adopted(capsys, "Dockerfile")) == {"lib": ["Edit"]}
 
 
 def test_a_script_that_takes_too_long_is_ended(
@@ -242,10 +257,29 @@ def test_installations_of_a_script_are_told_after_it(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "fix.sh").write_text("pip install y\nsed -i s/1/2/ up/lib.py\n")
+    words = ["adopt", "--from-script", "fix.sh", *INTO_MINE, "--yes", "--dry-run"]
+    assert main(words) == 0
+    assert capsys.readouterr().err.endswith("  fix.sh:1  pip install y\n")
     report = adopted(capsys, "fix.sh")
     assert report["script"]["left_out"] == [
         {"file": "fix.sh", "line": 1, "text": "pip install y"}
     ]
+
+
+def test_what_the_system_does_not_cut_off_is_told_before(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reasons that it gives."""
+    (here / "fix.sh").write_text("sed -i s/1/2/ up/lib.py\n")
+    refused = Isolation("unshare: not permitted", "landlock: not implemented")
+    monkeypatch.setattr("patchkit.cli.script_runs.isolation_here", lambda _: refused)
+    words = ["adopt", "--from-script", "fix.sh", *INTO_MINE, "--yes", "--dry-run"]
+    assert main(words) == 0
+    err = capsys.readouterr().err
+    assert "with the network, which this system does not cut off: unshare: not" in err
+    assert "which this system does not refuse: landlock: not implemented" in err
+    script = adopted(capsys, "fix.sh")["script"]
+    assert (script["network_cut"], script["files_protected"]) == (False, False)
 
 
 def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,10 +168,26 @@ def test_a_file_that_is_copied_into_the_package_is_an_edit(tmp_path: Path) -> No
 
 def test_what_is_copied_from_elsewhere_is_left_out(tmp_path: Path) -> None:
     """From another stage, or from outside of the Dockerfile's folder."""
+    context = tmp_path / "context"
+    context.mkdir()
+    (tmp_path / "secret").touch()
     text = "FROM x\nCOPY --from=build /a /b\nCOPY ../secret /b\nCOPY missing /b\n"
-    plan = plan_of(tmp_path, text)
+    plan = plan_of(context, text)
     assert plan.steps == []
     assert [part.line for part in plan.left_out] == [2, 3, 4]
+
+
+def test_a_folder_that_is_too_large_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole repositories are copied into images, with models and more."""
+    (tmp_path / "many").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "many" / name).touch()
+    monkeypatch.setattr("patchkit.authoring.adopt.scripts.plan._MOST_FILES", 1)
+    plan = plan_of(tmp_path, "FROM x\nCOPY many /app\n")
+    assert plan.steps == []
+    assert [part.text for part in plan.left_out] == ["COPY many /app"]
 
 
 def test_a_mounted_folder_is_there_for_its_command(tmp_path: Path) -> None:

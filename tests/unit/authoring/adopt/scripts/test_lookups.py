@@ -73,6 +73,12 @@ def test_python_finds_the_files_of_the_copy(workspace: Workspace, code: str) -> 
     assert found == str(workspace.site / "up" / "core" / "lib.py")
 
 
+def test_the_folder_of_another_python_is_that_of_the_copy(workspace: Workspace) -> None:
+    """Scripts for an image name the Python of the image."""
+    code = "import os, sys; print(os.listdir(sys.prefix + '/lib/python3.9/site-packages/up'))"
+    assert "'core'" in output_of(workspace, "python3.12", "-c", code)
+
+
 @pytest.mark.parametrize(
     "code",
     [
