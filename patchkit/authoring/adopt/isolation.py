@@ -119,10 +119,11 @@ def isolation_here(folder: Path) -> Isolation:
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> int | None:
     """Wait for a process, then end all of its group; None where it took too long."""
-    code: int | None = None
-    with suppress(subprocess.TimeoutExpired):
-        code = process.wait(timeout)
-    with suppress(ProcessLookupError):  # none of the group is left
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return code
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:  # also after Ctrl-C, which the process itself does not get
+        with suppress(ProcessLookupError):  # none of the group is left
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

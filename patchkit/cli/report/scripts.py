@@ -6,7 +6,7 @@ from patchkit.authoring.adopt.isolation import Isolation
 from patchkit.authoring.adopt.scripts.adopting import ScriptRows
 from patchkit.authoring.adopt.scripts.plan import LeftOut, ScriptPlan
 from patchkit.cli.report.as_json import Data
-from patchkit.cli.report.words import one_line
+from patchkit.cli.report.words import one_line, printable
 
 _WIDTH = 100
 
@@ -20,7 +20,7 @@ def plan_lines(plan: ScriptPlan, release: str) -> Iterator[str]:
     """
     yield f"will run on a copy of {release}, in a temporary folder:"
     for step in plan.told:
-        lines = step.text.splitlines()
+        lines = printable(step.text).splitlines()
         yield f"  {step.file}:{step.line}  {lines[0]}"
         for line in lines[1:]:
             yield f"      {line}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -105,6 +107,25 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(
     assert done.code is None
     assert time.monotonic() - began < 30
     assert has_ended(done.last_line)
+
+
+def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
+    """The command is in a session of its own, which a terminal's Ctrl-C does not reach."""
+    code = (
+        "import os\nfrom patchkit.authoring.adopt.isolation import run_isolated\n"
+        "run_isolated(['sh', '-c', 'echo $$ > pid; sleep 60'], timeout=60, environ=os.environ)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    file = tmp_path / "pid"
+    for _ in range(600):
+        if file.exists() and file.read_text().strip():
+            break
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGINT)
+    assert parent.wait(30) != 0
+    assert has_ended(file.read_text().strip())
 
 
 def test_a_background_child_does_not_outlive_its_command() -> None:
