@@ -151,8 +151,8 @@ class ScriptRun:
 
     def _without_folders(self, text: str) -> str:
         """Write the paths of a text as a person knows them: without the folder of the copy."""
-        for folder in (self._workspace.site, self._workspace.root):
-            text = text.replace(f"{folder}/", "")
+        text = text.replace(f"{self._workspace.site}/", "")
+        text = text.replace(f"{self._workspace.root}/", "/")
         return text.replace(str(self._workspace.folder), "")
 
     def _differing(

@@ -48,6 +48,8 @@ class FileCopy(NamedTuple):
                 text = file.read_text("utf-8", errors="surrogateescape")
                 changed = rules.relocated(text)
                 file.write_text(changed, "utf-8", errors="surrogateescape")
+                # A Dockerfile often makes it a program, by an option or by `chmod`.
+                file.chmod(file.stat().st_mode | 0o111)
 
 
 class Step(NamedTuple):

@@ -181,10 +181,16 @@ def test_a_copied_script_edits_the_copy(
         f"p = '{SITE}/up/lib.py'\nt = open(p).read().replace('a + L', 'a - L')\n"
         "open(p, 'w').write(t)\n"
     )
+    (here / "apply.sh").write_text(f"#!/bin/sh\nls {SITE}/up && exit 3\n")
     (here / "Dockerfile").write_text(
         "FROM x\nCOPY fix.py /opt/\nRUN python3 /opt/fix.py\n"
+        "COPY --chmod=755 apply.sh /bin/apply.sh\nRUN /bin/apply.sh\n"
     )
-    assert kinds(adopted(capsys, "Dockerfile")) == {"lib": ["Edit"]}
+    report = adopted(capsys, "Dockerfile", code=1)
+    assert kinds(report) == {"lib": ["Edit"]}
+    (left,) = report["left"]
+    assert left["code"] == "/bin/apply.sh"
+    assert left["reason"].startswith("it ended with 3: ")
 
 
 def test_a_script_that_takes_too_long_is_ended(
