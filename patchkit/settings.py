@@ -92,7 +92,7 @@ class Settings(Record):
             lock=env.get("PATCHKIT_LOCK") or None,
             verify=_seconds(env, "PATCHKIT_VERIFY", 30.0),
             versions=_pairs(env, "PATCHKIT_VERSIONS"),
-            vllm_version=env.get("VLLM_VERSION") or None,
+            vllm_version=env.get("VLLM_VERSION", "").strip() or None,
             journal=env.get("PATCHKIT_JOURNAL") or None,
             log=_choice(env, "PATCHKIT_LOG", LEVELS, "warning"),
             # One a line: a target may have commas, in the key of an item.
