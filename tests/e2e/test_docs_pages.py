@@ -103,7 +103,7 @@ FIRST = {
     "docs/operations.md#1": "patchkit run -- python engine.py",
     "docs/status.md#0": "mv readme my_pack; patchkit run --patches my_pack -- python engine.py;"
     " export DIR=$(ls -td $TMPDIR/patchkit-*/* | head -1)",
-    "docs/your-patches.md#11": "export PATCHKIT_PATCHES=fixes",
+    "docs/your-patches.md#13": "export PATCHKIT_PATCHES=fixes",
 }
 """What a reader has done before a block."""
 FINDINGS = (0, 1)

@@ -35,6 +35,7 @@ from patchkit.cli import inputs, options
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.adopt import adopted_json, print_adopted
+from patchkit.cli.script_runs import adopt_scripts
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
 
@@ -49,7 +50,7 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 
 @click.command("adopt")
-@click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE.diff")
+@click.argument("changed", metavar="PACKAGE|DIR|WHEEL|FILE", nargs=-1, required=True)
 @click.option(
     "--into", metavar="DIR|MODULE", required=True, help="The pack to write to."
 )
@@ -99,12 +100,27 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 @click.option(
     "--keep-going", is_flag=True, help="List hunks of a diff that do not fit."
 )
+@click.option(
+    "--from-script",
+    "is_script",
+    is_flag=True,
+    help="Run scripts that edit its files, on a copy.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --from-script: how long a script may take.",
+)
+@click.option("--yes", is_flag=True, help="With --from-script: run without asking.")
 @options.release_options
 @click.option("--dry-run", is_flag=True, help="Report, write nothing.")
 @inputs.library_option
 @options.format_option
 def command(
-    changed: str,
+    changed: tuple[str, ...],
     into: str,
     package: str,
     only: tuple[str, ...],
@@ -116,6 +132,9 @@ def command(
     prefix: str,
     file: str,
     keep_going: bool,
+    is_script: bool,
+    timeout: float,
+    yes: bool,
     release_options: options.ReleaseOptions,
     dry_run: bool,
     library: Library,
@@ -124,38 +143,78 @@ def command(
     """Write rows and bodies that make the same changes.
 
     The source is a pile (a package that patches another one), a unified diff (-: standard input), a
-    later release, or an edited installation. Exit code 1 means that no row expresses some changes.
+    later release, an edited installation, or scripts that edit files (sed, patch, Python, a
+    Dockerfile). Exit code 1 means that no row expresses some changes.
 
     \b
     Examples:
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
+      patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
+    _check_sources(changed, is_script=is_script, yes=yes, is_other=installed or observe)
+    source = changed[0]
     diff_options = DiffOptions(strip, prefix, file, keep_going)
-    is_difference = _is_difference(changed, package, release_options, file)
+    is_difference = not is_script and _is_difference(
+        source, package, release_options, file
+    )
     if diff_options != DiffOptions() and (installed or not is_difference):
         raise click.UsageError(_FOR_DIFFS)
     pack = _new_pack(into)
+    if is_script:
+        packages = [package or DEFAULT]
+        base = inputs.open_packages(release_options, packages, library)[-1]
+        package = package_of(base, package)
+        requirement = _requirement(package, base.version)
+        scripts = adopt_scripts(
+            changed, base, package, requirement, timeout=timeout, is_confirmed=yes
+        )
+        return _finish(scripts, pack, form, dry_run=dry_run)
     adopted: AdoptedRows
     with progress_bar():
         if installed:
-            adopted, restore_files = _adopt_installation(changed, package, library)
+            adopted, restore_files = _adopt_installation(source, package, library)
         elif is_difference:
             adopted, restore_files = _adopt_difference(
-                changed, package, release_options, library, diff_options
+                source, package, release_options, library, diff_options
             )
         else:
             pile = _adopt_pile(
-                changed, package, release_options, library, only, pack.module
+                source, package, release_options, library, only, pack.module
             )
             if observe and pile.patches:
-                pile.observe(changed, stub)
+                pile.observe(source, stub)
             adopted, restore_files = pile, _restore_nothing
+    if not restore:
+        restore_files = _restore_nothing
+    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
+
+
+def _restore_nothing() -> None:
+    """Do nothing: only an edited installation has files to restore."""
+
+
+def _finish(
+    adopted: AdoptedRows,
+    pack: PackLocation,
+    form: str,
+    *,
+    dry_run: bool,
+    restore_files: Callable[[], None] = _restore_nothing,
+) -> int:
+    """Write the pack and print the report; return the exit code.
+
+    Args:
+        adopted: The rows, and what no row expresses.
+        pack: The pack; it is written only if there are rows.
+        form: The format of the report.
+        dry_run: Whether nothing shall be written.
+        restore_files: Restores files, once the pack is written.
+    """
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
         write(adopted.files(pack))
-    if restore and is_written:
         restore_files()
     if form == "json":
         click.echo(adopted_json(adopted, written=is_written))
@@ -175,6 +234,31 @@ def _check_options(
     if stub and not observe:
         raise click.UsageError(
             "--stub: found no --observe, expected both: the stub is for its import"
+        )
+
+
+def _check_sources(
+    sources: Sequence[str], *, is_script: bool, yes: bool, is_other: bool
+) -> None:
+    """Raise UsageError if options for scripts and for other sources are mixed.
+
+    Args:
+        sources: What is to be adopted; only scripts may be several.
+        is_script: Whether they are scripts.
+        yes: Whether scripts may be run without a question.
+        is_other: Whether an option says that they are something else.
+    """
+    if is_script and is_other:
+        raise click.UsageError(
+            "--from-script: found --installed or --observe, expected one kind of source"
+        )
+    if len(sources) > 1 and not is_script:
+        raise click.UsageError(
+            f"found {len(sources)} sources, expected one; only --from-script takes several"
+        )
+    if yes and not is_script:
+        raise click.UsageError(
+            "--yes: found no --from-script, expected both: it lets scripts run"
         )
 
 
@@ -358,10 +442,6 @@ def _adopt_installation(
             installation.restore(files)
 
     return adopted, restore
-
-
-def _restore_nothing() -> None:
-    """Do nothing: only an edited installation has files to restore."""
 
 
 def _requirement(package: str, version: str) -> str:

@@ -10,9 +10,11 @@ from rich.text import Text
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
 from patchkit.authoring.adopt.piles import PileRows
+from patchkit.authoring.adopt.scripts.adopting import ScriptRows
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
+from patchkit.cli.report.scripts import script_json
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
@@ -131,6 +133,8 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
         data["observed"] = None
         if adopted.observed:
             data["observed"] = dataclasses.asdict(adopted.observed)
+    if isinstance(adopted, ScriptRows):
+        data["script"] = script_json(adopted)
     return to_json(data)
 
 

@@ -1,0 +1,1 @@
+"""Runs scripts that edit files on a copy of a release, and writes rows for what differs."""

@@ -1,0 +1,133 @@
+"""Reads a Dockerfile as instructions, with the documents that follow them (`RUN <<EOF`)."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+_CONTINUED = re.compile(r"\\\s*$")
+_DOCUMENT = re.compile(r"(?<!<)<<(-?)([\"']?)(\w+)\2")
+_FLAG = re.compile(r"\s*--(\w[\w-]*)(?:=(\S+))?(?=\s)")
+_WITH_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
+_COMMENT = "#"
+
+
+class Document(NamedTuple):
+    """A text that stands below an instruction: `<<EOF`, its lines, and `EOF`.
+
+    Args:
+        name: The word that ends it.
+        text: Its lines.
+        start: What stands for it in the instruction, such as `<<'EOF'`.
+    """
+
+    name: str
+    text: str
+    start: str
+
+
+class Instruction(NamedTuple):
+    """One instruction of a Dockerfile.
+
+    Args:
+        keyword: Its name in capital letters, such as `RUN`.
+        text: What follows the name and the options, on one line.
+        line: The number of its first line.
+        flags: Its options, such as `--mount=…`: name and value of each.
+        documents: The documents below it.
+    """
+
+    keyword: str
+    text: str
+    line: int
+    flags: Sequence[tuple[str, str]] = ()
+    documents: Sequence[Document] = ()
+
+    @property
+    def as_list(self) -> list[str] | None:
+        """The words of an instruction that is written as a list, as `["sed", "-i"]`; else None."""
+        if not self.text.startswith("["):
+            return None
+        try:
+            words = json.loads(self.text)
+        except ValueError:
+            return None
+        return [str(word) for word in words]
+
+    @property
+    def script(self) -> str:
+        """The text for a shell: with the documents, or the document if there is nothing else."""
+        if self.documents and self.text == self.documents[0].start:
+            return self.documents[0].text
+        documents = [f"{document.text}{document.name}\n" for document in self.documents]
+        return "\n".join([self.text, *documents])
+
+
+def read_instructions(text: str) -> list[Instruction]:
+    """Return the instructions of a Dockerfile, in their order.
+
+    Args:
+        text: The Dockerfile.
+    """
+    return list(_instructions(text.replace("\r\n", "\n").split("\n")))
+
+
+def _instructions(lines: Sequence[str]) -> Iterator[Instruction]:
+    index = 0
+    while index < len(lines):
+        first = index
+        index, joined = _logical_line(lines, index)
+        keyword, _, after = joined.strip().partition(" ")
+        if not keyword:
+            continue
+        flags, after = _flags(after)
+        documents: list[Document] = []
+        if keyword.upper() in _WITH_DOCUMENTS:
+            for match in _DOCUMENT.finditer(after):
+                index, body = _document(lines, index, match[3])
+                documents.append(Document(match[3], body, match[0]))
+        yield Instruction(keyword.upper(), after.strip(), first + 1, flags, documents)
+
+
+def _logical_line(lines: Sequence[str], index: int) -> tuple[int, str]:
+    """Join a line with those that continue it; comments between them do not count.
+
+    Returns:
+        The index of the line below, and the joined line; '' for a comment.
+    """
+    parts: list[str] = []
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if line.lstrip().startswith(_COMMENT) or (parts and not line.strip()):
+            if not parts:
+                break
+            continue
+        parts.append(_CONTINUED.sub("", line))
+        if not _CONTINUED.search(line):
+            break
+    return index, "".join(parts)
+
+
+def _flags(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Split the options of an instruction off."""
+    flags: list[tuple[str, str]] = []
+    match = _FLAG.match(text)
+    while match:
+        flags.append((match[1], match[2] or ""))
+        text = text[match.end() :]
+        match = _FLAG.match(text)
+    return flags, text
+
+
+def _document(lines: Sequence[str], index: int, name: str) -> tuple[int, str]:
+    """Read a document up to the word that ends it.
+
+    Returns:
+        The index of the line below, and the text.
+    """
+    body: list[str] = []
+    while index < len(lines) and lines[index].strip() != name:
+        body.append(f"{lines[index]}\n")
+        index += 1
+    return index + 1, "".join(body)

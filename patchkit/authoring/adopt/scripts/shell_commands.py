@@ -1,0 +1,209 @@
+"""Splits a line of a shell into its commands, at `&&`, `;` and line ends."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SEPARATORS = ("&&", ";", "\n")
+_PIPES = ("||", "|", "&")
+"""What stands between commands that belong together."""
+_WORD = re.compile(r"[^\s;&|()<>\"'`\\$#]+")
+_DOCUMENT = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
+_OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
+_CLOSERS = frozenset({"fi", "done", "esac", "}"})
+_BEFORE_COMMANDS = frozenset(
+    {"if", "while", "until", "then", "else", "elif", "do", "{", "!"}
+)
+_ASSIGNMENT = re.compile(r"\w+=")
+_PREFIXES = frozenset({"sudo", "env", "exec", "time", "command", "!", "nohup"})
+
+
+class ShellCommand(NamedTuple):
+    """A command of a line, with those that are joined to it by `|` or `||`.
+
+    Args:
+        separator: What stands before it: `&&`, `;`, a line end, or '' for the first one.
+        text: The command.
+    """
+
+    separator: str
+    text: str
+
+    @property
+    def program(self) -> str:
+        """The first word that names what is run, without a folder; '' for an assignment."""
+        text = self.text
+        while True:
+            assignment = _ASSIGNMENT.match(text)
+            if assignment:
+                text = _after_word(text, assignment.end())
+                continue
+            if text.startswith("("):
+                return "("
+            words = text.split(maxsplit=1)
+            first = words[0] if words else ""
+            if first in _PREFIXES or first.startswith("-"):
+                text = words[-1] if len(words) > 1 else ""
+                continue
+            return first.strip("\"'").rpartition("/")[2]
+
+    @property
+    def arguments(self) -> str:
+        """What follows the name of the program."""
+        _, _, further = self.text.partition(self.program)
+        return further.strip()
+
+
+def split_commands(text: str) -> list[ShellCommand]:
+    """Split a text of a shell into commands.
+
+    Args:
+        text: The text, which may have several lines, and documents (`<<EOF`) in it.
+
+    Returns:
+        The commands; one such as `if … fi` stays in one piece.
+    """
+    commands: list[ShellCommand] = []
+    separator = ""
+    start = 0
+    for position, found in _Scanner(text).separators():
+        command = text[start:position].strip()
+        if command:
+            commands.append(ShellCommand(separator, command))
+            separator = found
+        start = position + len(found)
+    command = text[start:].strip()
+    if command:
+        commands.append(ShellCommand(separator, command))
+    return commands
+
+
+class _Scanner:
+    """Finds the separators of a text that stand between commands of its own.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._depth = 0
+        self._is_command_next = True
+        self._documents: list[str] = []
+
+    def separators(self) -> Iterator[tuple[int, str]]:
+        """Yield the position of each separator, and the separator."""
+        position = 0
+        while position < len(self._text):
+            separator = self._at(position, _SEPARATORS)
+            if separator:
+                self._is_command_next = True
+                is_document_next = separator == "\n" and bool(self._documents)
+                if is_document_next:
+                    position = self._end_of_documents(position)
+                if not self._depth:
+                    yield position, separator
+                position += len(separator)
+                continue
+            position = self._next(position)
+
+    def _at(self, position: int, symbols: tuple[str, ...]) -> str:
+        """Return the symbol at a position; '' if there is none of them."""
+        for symbol in symbols:
+            if self._text.startswith(symbol, position):
+                return symbol
+        return ""
+
+    def _next(self, position: int) -> int:
+        """Return where the text goes on after a word, a quoted text, or a letter."""
+        pipe = self._at(position, _PIPES)
+        if pipe:
+            self._is_command_next = True
+            return position + len(pipe)
+        document = _DOCUMENT.match(self._text, position)
+        if document and not self._text.startswith("<<<", position):
+            self._documents.append(document[2])
+            return document.end()
+        word = _WORD.match(self._text, position)
+        if word:
+            self._note_word(word[0])
+            return word.end()
+        if not self._text[position].isspace():
+            self._is_command_next = False
+        return end_of(self._text, position)
+
+    def _note_word(self, word: str) -> None:
+        """Note whether a word begins or ends a block, if a command may begin with it."""
+        if not self._is_command_next:
+            return
+        if word in _OPENERS:
+            self._depth += 1
+        if word in _CLOSERS and self._depth:
+            self._depth -= 1
+        self._is_command_next = word in _BEFORE_COMMANDS
+
+    def _end_of_documents(self, position: int) -> int:
+        """Return where the line of the word that ends the last document ends."""
+        for name in self._documents:
+            while True:
+                line_end = self._text.find("\n", position + 1)
+                if line_end < 0:
+                    line_end = len(self._text)
+                line = self._text[position + 1 : line_end]
+                position = line_end
+                if line.strip() == name or line_end == len(self._text):
+                    break
+        self._documents.clear()
+        return position
+
+
+def end_of(text: str, position: int) -> int:
+    """Return where what begins at a position ends: a quoted text, `$(…)`, a comment, or a letter.
+
+    Args:
+        text: The text of a shell.
+        position: The position in it.
+    """
+    letter = text[position]
+    if letter == "\\":
+        return position + 2
+    if letter == "'":
+        return _after(text, "'", position + 1)
+    if letter == '"':
+        return _end_of_group(text, position + 1, '"')
+    if letter == "`":
+        return _after(text, "`", position + 1)
+    if text.startswith("$(", position):
+        return _end_of_group(text, position + 2, ")")
+    if letter == "(":
+        return _end_of_group(text, position + 1, ")")
+    is_comment = letter == "#" and text[position - 1 : position].strip() == ""
+    if is_comment:
+        line_end = text.find("\n", position)
+        return len(text) if line_end < 0 else line_end
+    return position + 1
+
+
+def _after_word(text: str, position: int) -> str:
+    """Return what follows a word that goes on at a position, without blanks before it."""
+    while position < len(text) and not text[position].isspace():
+        position = end_of(text, position)
+    return text[position:].lstrip()
+
+
+def _after(text: str, closing: str, position: int) -> int:
+    """Return the position after the next closing letter; the end where there is none."""
+    end = text.find(closing, position)
+    return len(text) if end < 0 else end + 1
+
+
+def _end_of_group(text: str, position: int, closing: str) -> int:
+    """Return the position after the letter that closes a group, which may hold groups itself."""
+    while position < len(text) and text[position] != closing:
+        is_quoted = closing == '"'
+        opens_group = text[position] in "\\`" or text.startswith("$(", position)
+        if is_quoted and not opens_group:
+            position += 1
+        else:
+            position = end_of(text, position)
+    return position + 1
