@@ -17,6 +17,8 @@ from patchkit.authoring.adopt.differing import (
     of_releases,
 )
 from patchkit.authoring.adopt.installation import EditedInstallation
+from patchkit.authoring.adopt.observed_rows import ObservationOptions, observe_pile
+from patchkit.authoring.adopt.pile_metadata import metadata_of
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.files import write
@@ -32,6 +34,8 @@ AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
 """The rows, and a function that restores the edited files of an installation."""
 
 _NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""Matches `module:function`."""
 _ENDS_OF_DIFFS = (".diff", ".patch", "-")
 
 
@@ -55,12 +59,23 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
     help="Only this module of a pile; repeatable.",
 )
 @click.option(
-    "--observe",
-    is_flag=True,
-    help="Also import the pile in a child process, and compare.",
+    "--observe/--no-observe",
+    default=None,
+    help="Import the pile in a child process, call its entry points, and compare. The default "
+    "where upstream can be imported.",
 )
 @click.option(
-    "--stub", metavar="MODULE", multiple=True, help="With --observe: fake this module."
+    "--call",
+    "calls",
+    metavar="MODULE:FUNCTION",
+    multiple=True,
+    help="Also call this function of the pile; repeatable.",
+)
+@click.option(
+    "--stub", metavar="MODULE", multiple=True, help="Fake this module in the child."
+)
+@click.option(
+    "--python", metavar="FILE", help="The Python whose environment the child runs in."
 )
 @click.option(
     "--installed",
@@ -77,8 +92,10 @@ def command(
     into: str,
     package: str,
     only: tuple[str, ...],
-    observe: bool,
+    observe: bool | None,
+    calls: tuple[str, ...],
     stub: tuple[str, ...],
+    python: str | None,
     installed: bool,
     restore: bool,
     release_options: options.ReleaseOptions,
@@ -96,7 +113,8 @@ def command(
       patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
+    _check_options(restore=restore, installed=installed)
+    _check_calls(calls, is_off=observe is False, of_child=[*calls, *stub, python or ""])
     pack = _new_pack(into)
     adopted: AdoptedRows
     with progress_bar():
@@ -107,11 +125,24 @@ def command(
                 changed, package, release_options, library
             )
         else:
+            metadata = metadata_of(changed)
+            pinned = metadata.pinned(package)
+            if pinned and not any(release_options):
+                release_options = release_options._replace(releases=(pinned,))
+                say(f"{changed} requires {pinned}")
             pile = _adopt_pile(
                 changed, package, release_options, library, only, pack.module
             )
-            if observe and pile.patches:
-                pile.observe(changed, stub)
+            if observe is not False:
+                named = [(call, "--call") for call in calls]
+                asked = ObservationOptions(
+                    package,
+                    stub,
+                    [*metadata.calls, *named],
+                    python or sys.executable,
+                )
+                _observe(pile, changed, asked, is_required=bool(observe))
+            pile.refuse_empty()
             adopted, restore_files = pile, _restore_nothing
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
@@ -125,18 +156,54 @@ def command(
     return int(bool(adopted.left))
 
 
-def _check_options(
-    *, restore: bool, installed: bool, stub: Sequence[str], observe: bool
-) -> None:
-    """Raise UsageError if `--restore` or `--stub` is set without the option that it belongs to."""
+def _check_options(*, restore: bool, installed: bool) -> None:
+    """Raise UsageError if `--restore` is set without the option that it belongs to."""
     if restore and not installed:
         raise click.UsageError(
             "--restore: found no --installed, expected both: it gives back what that adopts"
         )
-    if stub and not observe:
+
+
+def _check_calls(
+    calls: Sequence[str], *, is_off: bool, of_child: Sequence[str]
+) -> None:
+    """Raise UsageError if a call is none, or an option of the child is set and there is none."""
+    for call in calls:
+        if not _FUNCTION.fullmatch(call):
+            raise click.UsageError(
+                f"--call: found {call!r}, expected module:function, such as my_plugin:register"
+            )
+    if is_off and any(of_child):
         raise click.UsageError(
-            "--stub: found no --observe, expected both: the stub is for its import"
+            "--no-observe: found --call, --stub or --python, expected none: they are for the "
+            "child process that it leaves out"
         )
+
+
+def _observe(
+    pile: PileRows, changed: str, asked: ObservationOptions, *, is_required: bool
+) -> None:
+    """Observe a pile; where that is impossible, say so, or raise if it was asked for.
+
+    Args:
+        pile: The rows of the pile; gets more.
+        changed: The pile.
+        asked: What is observed.
+        is_required: Whether `--observe` was given.
+
+    Raises:
+        ScaffoldError: It is impossible, and was asked for.
+    """
+    try:
+        reason = observe_pile(pile, changed, asked)
+    except ScaffoldError as error:
+        if is_required:
+            raise
+        reason = str(error)
+    if reason and is_required:
+        raise ScaffoldError(f"--observe: {reason}")
+    if reason:
+        say(f"not observed: {reason}")
 
 
 def _is_difference(changed: str, package: str) -> bool:
