@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.difference import UnexpressedCode
-from patchkit.authoring.adopt.guards import last_of
 from patchkit.authoring.adopt.keeping_off import PileFunction, keep_off
 from patchkit.authoring.adopt.observed import (
     ChildProcess,
@@ -21,19 +20,12 @@ from patchkit.authoring.adopt.observed import (
     importable,
     observe,
 )
+from patchkit.authoring.adopt.own_objects import OwnChange, OwnObjects
 from patchkit.authoring.adopt.pile_imports import root_modules
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.adopt.placed_targets import placed_target
 from patchkit.authoring.adopt.row_names import unused
-from patchkit.core.rows.declaration import (
-    Add,
-    AfterImport,
-    Change,
-    Decorate,
-    Patch,
-    Replace,
-    Role,
-)
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Role
 from patchkit.core.rows.target import Target
 
 READ = "read"
@@ -158,14 +150,7 @@ class _ObservedRows:
         self._pile = pile
         self._observation = observation
         self._callers = callers
-        # The modules that have a stand-in: whoever imports one of them gets the pack's.
-        self._codes: dict[str, str] = {}
-        if "patch_old_pile" in pile.bodies:
-            self._codes = {
-                module: code
-                for module, code in pile.codes.items()
-                if last_of(code) in pile.bodies
-            }
+        self._own_objects = OwnObjects(pile)
         self._off = list[PileFunction]()
 
     def add(self) -> None:
@@ -183,7 +168,7 @@ class _ObservedRows:
                 pile.patches,
                 pile.bodies,
                 self._off,
-                self._codes,
+                self._own_objects.codes,
                 origin=pile.origin,
                 project=pile.project,
             )
@@ -212,32 +197,28 @@ class _ObservedRows:
         valid_changes = [change for change in changes if _is_target(change.target)]
         if not valid_changes:
             return
-        row_changes = list[Change]()
-        imports = list[str]()
-        depths = dict[str, str]()
-        is_plain = not result.own_changes
-        for change in valid_changes:
-            row_change = self._plain_change(change, imports) if is_plain else None
-            if row_change is None:
-                is_plain = False
-                break
-            row_changes.append(row_change)
-            is_decorated = isinstance(row_change, Decorate)
-            depths[change.target] = DECORATED if is_decorated else OWN
+        # What the call also changes in the pile's own modules, only the call does.
+        own_changes: Sequence[OwnChange] = ()
+        if not result.own_changes:
+            own_changes = self._own_objects.changes(valid_changes)
         word = f"patch_{function.word}"
         title = f"Adopted from {self._pile.origin}: {call}"
         body_name = unused(word, self._pile.bodies)
-        if is_plain:
-            lines = "\n".join(dict.fromkeys(imports))
+        depths = {change.target: CALLED for change in valid_changes}
+        if own_changes:
+            row_changes = [own_change.change for own_change in own_changes]
+            for row_change in row_changes:
+                is_decorated = isinstance(row_change, Decorate)
+                depths[str(row_change.place)] = DECORATED if is_decorated else OWN
+            lines = "\n".join(dict.fromkeys(each.line for each in own_changes))
             text = f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
         else:
-            depths = {change.target: CALLED for change in valid_changes}
             row_changes = [self._call(function, valid_changes)]
             text = _CALL_BODY.format(
                 title=title,
                 call=call,
                 name=_last(function.path),
-                module=self._codes.get(function.module, function.module),
+                module=self._own_objects.codes.get(function.module, function.module),
                 path=function.path,
             )
         self._pile.bodies[body_name] = text
@@ -263,49 +244,6 @@ class _ObservedRows:
             sunset="upstream has these changes",
         )
 
-    def _plain_change(
-        self, change: ObservedChange, imports: list[str]
-    ) -> Change | None:
-        """Return a change to an object of the pile, or by a function of it; None for neither.
-
-        Args:
-            change: What was observed.
-            imports: The statements that import what rows name; gets one more.
-        """
-        path = change.own or change.factory
-        module, _, name = path.partition(":")
-        is_of_attribute = change.form == "attribute"
-        if not is_of_attribute or not self._is_free_of_effects(module):
-            return None
-        line = f"from {self._codes.get(module, module)} import {name}"
-        # Another module's object of the same name: the call of the function keeps them apart.
-        is_taken = any(
-            other != line and other.endswith(f" import {name}") for other in imports
-        )
-        if is_taken:
-            return None
-        imports.append(line)
-        if not change.own:
-            return Decorate(change.target, by=name, rebind=False)
-        if change.is_new and not change.is_inherited:
-            return Add(change.target, by=name, rebind=False)
-        return Replace(
-            change.target, by=name, rebind=False, unrelated=change.is_unrelated
-        )
-
-    def _is_free_of_effects(self, module: str) -> bool:
-        """Return whether a module of the pile only defines: its import patches nothing.
-
-        Its functions rebind none of its names either, which would depend on a call.
-        """
-        for reader in self._pile.readers:
-            if reader.module.name == module:
-                sets_at_import = any(
-                    not placement.function for placement in reader.placements
-                )
-                return not sets_at_import and not reader.module.rebound_in_functions()
-        return False
-
     def _call(
         self, function: PileFunction, changes: Sequence[ObservedChange]
     ) -> AfterImport:
@@ -326,7 +264,7 @@ class _ObservedRows:
             if is_there and (is_item or change.form == "attribute"):
                 targets.append(change.target)
         first_module = function.module
-        if first_module in self._codes:
+        if first_module in self._own_objects.codes:
             first_module = max(modules, key=lambda module: modules[module])
         return AfterImport(
             first_module,

@@ -308,6 +308,11 @@ def _own_path(value: Any) -> str:
     """Return where a function or a class is found, as `module:qualname`; '' where it is not."""
     if not isinstance(value, (FunctionType, type)):
         return ""
+    if isinstance(value, FunctionType):
+        # `functools.wraps` gives a function the name and the module of another one.
+        home = value.__globals__.get("__name__")
+        if home != value.__module__:
+            return ""
     found: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         # Only what a `from module import name` finds: a name of the module itself.

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from authoring.adopt.index_of_up import INTO_MINE
 from authoring.adopt.pile_of_up import PROBE, World, adopt, here, kinds, world
+from patchkit.authoring.adopt.observed import ChildProcess, observe
+from patchkit.cli import main
+from patchkit.errors import ScaffoldError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,3 +119,196 @@ def test_a_function_is_called_by_a_row(
     theirs, ours = both(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+@pytest.mark.processes
+def test_the_function_is_named_on_the_command_line(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--call` names one that no entry point does."""
+    text = "from up import lib\n\n\ndef put():\n    lib.g = lambda: 'new'\n"
+    words = ("--observe", "--call", "pile.start:put")
+    report = adopt(here, capsys, {"start": text}, *words)
+    assert report["left"] == []
+    assert report["observed"]["depths"] == {"up.lib:g": "called"}
+    start = "import pile.start\npile.start.put()\n"
+    theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
+    assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
+
+
+@pytest.mark.processes
+def test_a_function_beside_rows_that_were_read(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pack has the module's text; who calls its function gets one that does nothing."""
+    text = """
+        from up import lib
+
+        def f(a, b=0):
+            return ("new", a, b)
+
+        lib.f = f
+
+        def register():
+            original = lib.g
+            lib.g = lambda: ("new", original())
+        """
+    report = observed(here, capsys, {"start": text})
+    assert report["left"] == []
+    assert report["observed"]["depths"] == {"up.lib:f": "read", "up.lib:g": "called"}
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
+OWN = {
+    "own object": """
+        from up import lib, user
+
+        def g():
+            return "new g"
+
+        class C(lib.C):
+            size = 4
+
+        def m(self, a, b=0):
+            return ("own", a, b)
+
+        def register():
+            lib.g = user.g = g
+            lib.C.fresh = m
+            lib.D.m = m
+            user.C = C
+        """,
+    "decorated": """
+        import functools
+        from up import lib
+
+        def loud(original):
+            @functools.wraps(original)
+            def inner(*args, **words):
+                return ("loud", original(*args, **words))
+
+            return inner
+
+        def register():
+            lib.f = loud(lib.f)
+            lib.C.m = loud(lib.C.m)
+        """,
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", OWN)
+def test_a_row_names_the_pile_s_own_object(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """A function or class of a module, or the function that was given the original."""
+    report = observed(here, capsys, {"start": OWN[form]})
+    assert report["left"] == []
+    assert set(report["observed"]["depths"].values()) == {form}
+    theirs, ours = both(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+@pytest.mark.processes
+def test_an_object_of_another_module(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its module has a stand-in; the entry point's own module stays, and does nothing."""
+    modules = {
+        "start": "from pile import impl\nfrom up import lib\n\n\n"
+        "def register():\n    lib.g = impl.g\n",
+        "impl": "from pile.words import WORD\nimport up.lib\n\n\n"
+        "def g():\n    return WORD\n",
+        "words": "WORD = 'new'\n",
+    }
+    report = observed(here, capsys, modules)
+    assert report["left"] == []
+    assert report["observed"]["depths"] == {"up.lib:g": "own object"}
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
+LEFT = {
+    "it fails": ("lib.g = str; raise ValueError('no device')", "no device"),
+    "it returns something": (
+        "lib.g = str; return 'a.platform'",
+        "it returned something",
+    ),
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", LEFT)
+def test_a_call_that_no_row_makes_is_listed(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """The reason says why, beside the statement that was read."""
+    statements, _reason = LEFT[form]
+    text = f"from up import lib\n\n\ndef register():\n    {statements}\n"
+    report = observed(here, capsys, {"start": text})
+    assert report["observed"]["depths"] == {"up.lib:g": "in no row"}
+    assert [place["place"] for place in report["left"]] == ["up.lib.g"]
+    assert report["patches"] == []
+
+
+@pytest.mark.processes
+def test_it_observes_by_itself_where_upstream_is(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it cannot be imported, a line says so, and the pile is read alone."""
+    (here.folder / "pyproject.toml").write_text(PROJECT.format(dependencies=""))
+    here.module("pile.start", dedent(CALLS["a closure"]))
+    words = [word for word in INTO_MINE if word != "--no-observe"]
+    assert main(["adopt", "pile", *words, "--dry-run"]) == 0
+    assert "1 changes were observed: 1 called" in capsys.readouterr().out
+    init = here.folder / "up" / "__init__.py"
+    init.write_text("raise ImportError('no device')\n", "utf-8")
+    assert main(["adopt", "pile", *words, "--dry-run"]) == 1
+    out, err = capsys.readouterr()
+    assert "not observed: up cannot be imported here (ImportError: no device)" in err
+    assert "it is set when register runs" in out
+    assert main(["adopt", "pile", *words, "--dry-run", "--observe"]) == 2
+    assert "--observe: up cannot be imported here" in capsys.readouterr().err
+
+
+@pytest.mark.processes
+def test_the_report_names_statements_that_were_not_run(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They may be for another device, or dead."""
+    text = """\
+        from up import lib
+
+        def register():
+            lib.g = lambda: "new"
+            if hasattr(lib, "device"):
+                lib.f = None
+        """
+    report = observed(here, capsys, {"start": text})
+    assert report["observed"]["not_run"] == ["pile/start.py:6"]
+    assert [place["place"] for place in report["left"]] == ["up.lib.f"]
+
+
+@pytest.mark.processes
+def test_a_child_that_takes_too_long_is_ended(here: World) -> None:
+    """The error says what to do."""
+    here.module("up.slow", "import time\ntime.sleep(60)\n")
+    child = ChildProcess(here.folder, limit=0.5)
+    with pytest.raises(ScaffoldError, match=r"took longer than 0[.]5 s; --no-observe"):
+        observe([], ["up.slow"], [], ["up"], child)
+
+
+def test_releases_come_from_the_pile_s_metadata(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it pins one, and none is named."""
+    project = PROJECT.format(dependencies='"up[all]==1.0"')
+    (here.folder / "pyproject.toml").write_text(project, "utf-8")
+    here.module("pile.start", "from up.lib import C\nC.new = 1\n")
+    words = ["adopt", "pile", "--into", "mine", "--of", "up", "--no-observe"]
+    assert main([*words, "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+    assert "pile requires up==1.0" in err
+    assert "for up==1.0" in out
