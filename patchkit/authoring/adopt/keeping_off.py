@@ -60,6 +60,9 @@ class PileFunction(NamedTuple):
 
         Args:
             call: The text.
+
+        Returns:
+            The function.
         """
         module, _, path = call.partition(":")
         return cls(module, path)

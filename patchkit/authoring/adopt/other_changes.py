@@ -38,13 +38,15 @@ def stores(node: ast.AST, scope: NameScope) -> Iterator[ChangedPart]:
             if dotted_names:
                 yield part, dotted_names
             else:
-                yield part.value, scope.dotted_names_of(part.value)
+                holder = part.value
+                yield holder, scope.dotted_names_of(holder)
     # `LIST += […]` changes what was imported; a number or a text becomes another one.
-    is_of_name = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-    if is_of_name and isinstance(node, ast.AugAssign):
-        if isinstance(node.value, (ast.Constant, ast.JoinedStr)):
-            return
-        yield node.target, scope.dotted_names_of(node.target)
+    if isinstance(node, ast.AugAssign):
+        target = node.target
+        is_literal = isinstance(node.value, (ast.Constant, ast.JoinedStr))
+        if isinstance(target, ast.Name) and not is_literal:
+            dotted_names = scope.dotted_names_of(target)
+            yield target, dotted_names
 
 
 def changed_by_calls(
@@ -63,9 +65,10 @@ def changed_by_calls(
         if not isinstance(call, ast.Call):
             continue
         function = call.func
-        is_mutator = isinstance(function, ast.Attribute) and function.attr in _MUTATORS
-        if is_mutator and is_run and isinstance(function, ast.Attribute):
-            yield call, scope.dotted_names_of(function.value)
+        if is_run and isinstance(function, ast.Attribute):
+            container = function.value
+            if function.attr in _MUTATORS:
+                yield call, scope.dotted_names_of(container)
         is_statement = isinstance(statement, ast.Expr) and statement.value is call
         is_plain = is_statement and dotted(function) == "setattr"
         if not (is_read and is_plain and len(call.args) == 3):
@@ -80,17 +83,18 @@ def _set_by_call(call: ast.Call, scope: NameScope) -> list[str]:
     arguments = call.args
     if isinstance(function, ast.Attribute) and function.attr == "start":
         return _set_by_mock(function.value, scope)
-    is_special = isinstance(function, ast.Attribute) and last in _SPECIAL_SETTERS
-    if is_special and isinstance(function, ast.Attribute):
+    if isinstance(function, ast.Attribute) and last in _SPECIAL_SETTERS:
         # `lib.__setattr__("f", f)`; `type.__setattr__(C, "m", m)` names the owner first.
         owners = scope.dotted_names_of(function.value)
         if owners and arguments:
-            return _attributes(owners, scope.strings_of(arguments[0]))
+            names = scope.strings_of(arguments[0])
+            return _attributes(owners, names)
     is_setter = name in _SETTERS or last in _SPECIAL_SETTERS or last in _WRAPPERS
     if not is_setter or len(arguments) < 2:
         return []
     owners = _named(arguments[0], scope)
-    return _attributes(owners, scope.strings_of(arguments[1]))
+    names = scope.strings_of(arguments[1])
+    return _attributes(owners, names)
 
 
 def _set_by_mock(node: ast.expr, scope: NameScope) -> list[str]:
@@ -102,7 +106,9 @@ def _set_by_mock(node: ast.expr, scope: NameScope) -> list[str]:
     if name.endswith("patch"):
         return scope.strings_of(first)
     if name.endswith("patch.object") and len(node.args) > 1:
-        return _attributes(_named(first, scope), scope.strings_of(node.args[1]))
+        owners = _named(first, scope)
+        names = scope.strings_of(node.args[1])
+        return _attributes(owners, names)
     if name.endswith(("patch.dict", "patch.multiple")):
         return _named(first, scope)
     return []
@@ -115,7 +121,11 @@ def _named(node: ast.expr, scope: NameScope) -> list[str]:
 
 def _attributes(owners: list[str], names: list[str]) -> list[str]:
     """Return the dotted names of attributes; `?` stands for a name that is not told."""
-    return [f"{owner}.{name}" for owner in owners for name in names or ["?"]]
+    dotted_names = list[str]()
+    for owner in owners:
+        for name in names or ["?"]:
+            dotted_names.append(f"{owner}.{name}")
+    return dotted_names
 
 
 def foreign(dotted_names: Iterable[str], module: str) -> list[str]:
@@ -124,15 +134,19 @@ def foreign(dotted_names: Iterable[str], module: str) -> list[str]:
     Args:
         dotted_names: The dotted names.
         module: The name of the module.
+
+    Returns:
+        The names that are kept.
     """
     own_prefix = f"{module}."
-    return [
-        name
-        for name in dotted_names
-        if ("." in name or "[" in name)
-        and not name.startswith(own_prefix)
-        and name.partition(".")[0] not in sys.stdlib_module_names
-    ]
+    kept = list[str]()
+    for name in dotted_names:
+        is_member = "." in name or "[" in name
+        is_own = name.startswith(own_prefix)
+        top = name.partition(".")[0]
+        if is_member and not is_own and top not in sys.stdlib_module_names:
+            kept.append(name)
+    return kept
 
 
 def is_settable(target: ast.expr) -> bool:
@@ -141,4 +155,7 @@ def is_settable(target: ast.expr) -> bool:
     Args:
         target: The target of an assignment.
     """
-    return isinstance(target, SETTABLE) and dotted(target.value) != "sys.modules"
+    if not isinstance(target, SETTABLE):
+        return False
+    container = dotted(target.value)
+    return container != "sys.modules"

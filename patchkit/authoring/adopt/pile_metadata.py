@@ -51,6 +51,9 @@ def metadata_of(pile: str) -> PileMetadata:
     Args:
         pile: A folder, a wheel, or the name of an installed package.
 
+    Returns:
+        What it says.
+
     Raises:
         SettingsError: The `pyproject.toml` of the folder is no TOML.
     """

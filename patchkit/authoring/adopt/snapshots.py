@@ -37,7 +37,7 @@ Attributes = Mapping[Attribute, Any]
 """The values of attributes, and what containers hold."""
 
 
-class Item(NamedTuple):
+class Held(NamedTuple):
     """What a container or an instance holds.
 
     Args:
@@ -108,7 +108,7 @@ def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]
         if not isinstance(key, str) or key.startswith("__"):
             continue
         qualname = f"{name}.{key}"
-        yield (module, qualname), Item(id(value), name, held)
+        yield (module, qualname), Held(id(value), name, held)
         yield from _content(module, qualname, held)
 
 
@@ -121,12 +121,12 @@ def _content(module: str, qualname: str, value: Any) -> Iterator[tuple[Attribute
         for key, held in list(value.items()):
             if isinstance(key, str):
                 item = f"{qualname}[{key!r}]"
-                yield (module, item), Item(id(value), qualname, held)
+                yield (module, item), Held(id(value), qualname, held)
             else:
                 rest += [key, held]
     else:
         rest += list(value)
-    yield (module, f"{qualname}[]"), Item(id(value), qualname, tuple(rest))
+    yield (module, f"{qualname}[]"), Held(id(value), qualname, tuple(rest))
 
 
 def changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
@@ -156,14 +156,14 @@ def changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
 def _owner(attribute: Attribute, value: Any) -> Attribute:
     """Return the class, the module or the container that has an attribute."""
     module, qualname = attribute
-    if isinstance(value, Item):
+    if isinstance(value, Held):
         return module, value.inside
     return module, qualname.rpartition(".")[0]
 
 
 def _is_same(original: Any, value: Any) -> bool:
     """Return whether two values of an attribute are one object, or hold the same objects."""
-    if not isinstance(original, Item) or not isinstance(value, Item):
+    if not isinstance(original, Held) or not isinstance(value, Held):
         return original is value
     old, new = original.value, value.value
     if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
@@ -182,7 +182,7 @@ def _is_comparable(
     name = qualname.rpartition(".")[2]
     if name in _KEPT_BY_PYTHON or isinstance(value, ModuleType):
         return False
-    if not isinstance(value, Item):
+    if not isinstance(value, Held):
         return True
     container = (module, value.inside)
     return _plain(before.get(container)) is _plain(after.get(container))
@@ -190,7 +190,7 @@ def _is_comparable(
 
 def _plain(value: Any) -> Any:
     """Return a value itself where it is an item of something."""
-    return value.value if isinstance(value, Item) else value
+    return value.value if isinstance(value, Held) else value
 
 
 def is_code(value: object) -> bool:
@@ -199,7 +199,7 @@ def is_code(value: object) -> bool:
     Args:
         value: The value.
     """
-    if isinstance(value, (ModuleType, Item)):
+    if isinstance(value, (ModuleType, Held)):
         return False
     if callable(value):
         return True
@@ -215,7 +215,7 @@ def _described(
     module, qualname = attribute
     form = "attribute"
     same_as = ""
-    if isinstance(held, Item):
+    if isinstance(held, Held):
         item = qualname.removeprefix(held.inside)
         same_as = f"{held.holder}{item}"
         form = "content" if item.endswith("[]") else "item"

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -37,6 +38,22 @@ _NOT_RESTORED = "--restore: no file was given back, as what is in no row would b
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 """Matches `module:function`."""
 _ENDS_OF_DIFFS = (".diff", ".patch", "-")
+
+
+class _Asked(NamedTuple):
+    """What the command line says of the child process that observes a pile.
+
+    Args:
+        observe: Whether there is one; None for where that is possible.
+        calls: The functions that it calls beside the entry points.
+        stubs: The modules that it fakes.
+        python: The Python that it runs.
+    """
+
+    observe: bool | None
+    calls: Sequence[str]
+    stubs: Sequence[str]
+    python: str
 
 
 @click.command("adopt")
@@ -125,24 +142,10 @@ def command(
                 changed, package, release_options, library
             )
         else:
-            metadata = metadata_of(changed)
-            pinned = metadata.pinned(package)
-            if pinned and not any(release_options):
-                release_options = release_options._replace(releases=(pinned,))
-                say(f"{changed} requires {pinned}")
+            asked = _Asked(observe, calls, stub, python or sys.executable)
             pile = _adopt_pile(
-                changed, package, release_options, library, only, pack.module
+                changed, package, release_options, library, only, pack.module, asked
             )
-            if observe is not False:
-                named = [(call, "--call") for call in calls]
-                asked = ObservationOptions(
-                    package,
-                    stub,
-                    [*metadata.calls, *named],
-                    python or sys.executable,
-                )
-                _observe(pile, changed, asked, is_required=bool(observe))
-            pile.refuse_empty()
             adopted, restore_files = pile, _restore_nothing
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
@@ -181,21 +184,21 @@ def _check_calls(
 
 
 def _observe(
-    pile: PileRows, changed: str, asked: ObservationOptions, *, is_required: bool
+    pile: PileRows, changed: str, options: ObservationOptions, *, is_required: bool
 ) -> None:
     """Observe a pile; where that is impossible, say so, or raise if it was asked for.
 
     Args:
         pile: The rows of the pile; gets more.
         changed: The pile.
-        asked: What is observed.
+        options: What is observed.
         is_required: Whether `--observe` was given.
 
     Raises:
         ScaffoldError: It is impossible, and was asked for.
     """
     try:
-        reason = observe_pile(pile, changed, asked)
+        reason = observe_pile(pile, changed, options)
     except ScaffoldError as error:
         if is_required:
             raise
@@ -236,6 +239,7 @@ def _adopt_pile(
     library: Library,
     only: Sequence[str],
     pack: str,
+    asked: _Asked,
 ) -> PileRows:
     """Make rows of a pile: a package that patches another one by assignments.
 
@@ -246,10 +250,17 @@ def _adopt_pile(
         library: The library, for releases on the index.
         only: The modules of the pile to adopt; empty for all.
         pack: The name of the new pack.
+        asked: What is said of the child that observes it.
 
     Raises:
-        ScaffoldError: The pile patches nothing, or `only` names none of its modules.
+        ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
+            observed although that was asked for.
     """
+    metadata = metadata_of(changed)
+    pinned = metadata.pinned(package)
+    if pinned and not any(release_options):
+        release_options = release_options._replace(releases=(pinned,))
+        say(f"{changed} requires {pinned}")
     base = inputs.open_packages(release_options, [package], library)[-1]  # the newest
     if Path(changed, "..", INIT).is_file():  # the folder around it is a package
         say(
@@ -273,6 +284,12 @@ def _adopt_pile(
         readers=readers,
     )
     pile.run()
+    named = [(call, "--call") for call in asked.calls]
+    calls = [*metadata.calls, *named]
+    if asked.observe is not False:
+        options = ObservationOptions(package, asked.stubs, calls, asked.python)
+        _observe(pile, changed, options, is_required=bool(asked.observe))
+    pile.refuse_empty()
     return pile
 
 
