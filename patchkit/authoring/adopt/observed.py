@@ -134,13 +134,10 @@ class PileObservation:
             if ":" in target and target not in observed_targets
         ]
         self.copies = {}
-        unread_targets = {change.target for change in self.unread}
         for change in self.changes:
             # False: a row has the target, and does not rebind; None would mean that no row has it.
             if change.copies and rebind_by_target.get(change.target) is False:
                 self.copies[change.target] = change.copies
-            if change.target not in unread_targets:
-                self.depths[change.target] = "read"
 
     def _changes_without_row(
         self, rebind_by_target: Mapping[str, bool | Collection[str]]
@@ -155,12 +152,12 @@ class PileObservation:
             rebind_by_target: The `rebind` of rows, by target.
         """
         values_of_rebinding_rows = set[str]()
-        known_items = set[str]()
+        items_of_rows = set[str]()
         for change in self.changes:
             if change.has_named_value and rebind_by_target.get(change.target, False):
                 values_of_rebinding_rows.add(change.by)
             if change.target in rebind_by_target and change.same_as:
-                known_items.add(change.same_as)
+                items_of_rows.add(change.same_as)
         # Several steps may change one target; the last is what it has in the end.
         last_changes: dict[str, ObservedChange] = {}
         changed_at_import = set[str]()
@@ -168,17 +165,19 @@ class PileObservation:
             last_changes[change.target] = change
             if not change.step:
                 changed_at_import.add(change.target)
-        unread = list[ObservedChange]()
+        unread: dict[str, ObservedChange] = {}
         for change in last_changes.values():
             # What the import of the pile sets, and then a call again, no row of the import tells.
             is_set_again = bool(change.step) and change.target in changed_at_import
-            has_row = change.target in rebind_by_target or change.same_as in known_items
+            is_of_row = change.target in rebind_by_target
+            has_row = is_of_row or change.same_as in items_of_rows
             if has_row and not is_set_again:
-                continue
-            if change.by not in values_of_rebinding_rows:
-                unread.append(change)
-                known_items.update(filter(None, [change.same_as]))
-        return unread
+                self.depths[change.target] = "read"
+            elif change.by in values_of_rebinding_rows:
+                self.depths[change.target] = "read"
+            else:
+                unread.setdefault(change.same_as or change.target, change)
+        return list(unread.values())
 
 
 @dataclass(frozen=True)

@@ -230,6 +230,45 @@ def test_an_object_of_another_module(
     assert ours == theirs
 
 
+@pytest.mark.processes
+def test_an_item_counts_once(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other modules have names for the same table."""
+    here.module("up.other", "from up.lib import TABLE\n")
+    text = """
+        import up.other
+        from up import lib
+
+        def register():
+            lib.TABLE["a"] = 5
+        """
+    report = observed(here, capsys, {"start": text})
+    assert report["observed"]["depths"] == {"up.lib:TABLE['a']": "called"}
+    assert report["expressed"] == 1
+
+
+@pytest.mark.processes
+def test_what_the_import_sets_and_a_call_sets_again(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The row of the import is read, and the row of the call comes after it."""
+    text = """
+        from up import lib
+
+        def f(a, b=0):
+            return "at import"
+
+        lib.f = f
+
+        def register():
+            old = lib.f
+            lib.f = lambda *args, **words: ("called", old(*args, **words))
+        """
+    report = observed(here, capsys, {"start": text})
+    assert report["observed"]["depths"] == {"up.lib:f": "called"}
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
 LEFT = {
     "it fails": ("lib.g = str; raise ValueError('no device')", "no device"),
     "it returns something": (
