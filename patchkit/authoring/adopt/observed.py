@@ -171,9 +171,7 @@ class PileObservation:
             is_set_again = bool(change.step) and change.target in changed_at_import
             is_of_row = change.target in rebind_by_target
             has_row = is_of_row or change.same_as in items_of_rows
-            if has_row and not is_set_again:
-                self.depths[change.target] = "read"
-            elif change.by in values_of_rebinding_rows:
+            if (has_row and not is_set_again) or change.by in values_of_rebinding_rows:
                 self.depths[change.target] = "read"
             else:
                 unread.setdefault(change.same_as or change.target, change)
