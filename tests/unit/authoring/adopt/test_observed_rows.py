@@ -87,6 +87,39 @@ CALLS = {
             original = lib.g
             lib.g = g
         """,
+    "a state in a table of its own": """
+        from up import lib
+
+        KEPT = {}
+
+        def g():
+            return ("new", KEPT["g"]())
+
+        def register():
+            KEPT["g"] = lib.g
+            lib.g = g
+        """,
+    "an object of a module whose names change": """
+        from up import lib
+
+        word = "new"
+
+        def g():
+            return word
+
+        def rename(other):
+            global word
+            word = other
+
+        def register():
+            lib.g = g
+        """,
+    "a module that it imports itself": """
+        def register():
+            from up import user
+
+            user.use = lambda: "new"
+        """,
     "a loop over names that are worked out": """
         from up import lib
 
@@ -231,6 +264,29 @@ def test_an_object_of_another_module(
 
 
 @pytest.mark.processes
+def test_a_module_that_patches_at_import_is_not_copied(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A body with its text would patch as the body is loaded."""
+    text = """
+        from up import lib
+
+        lib.C.size += 1
+
+        def g():
+            return "new"
+
+        def register():
+            lib.g = g
+        """
+    report = observed(here, capsys, {"start": text})
+    depths = {"up.lib:C.size": "in no row", "up.lib:g": "called"}
+    assert report["observed"]["depths"] == depths
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
+@pytest.mark.processes
 def test_an_item_counts_once(here: World, capsys: pytest.CaptureFixture[str]) -> None:
     """Other modules have names for the same table."""
     here.module("up.other", "from up.lib import TABLE\n")
@@ -302,6 +358,7 @@ def test_it_observes_by_itself_where_upstream_is(
     words = [word for word in INTO_MINE if word != "--no-observe"]
     assert main(["adopt", "pile", *words, "--dry-run"]) == 0
     assert "1 changes were observed: 1 called" in capsys.readouterr().out
+    here.module("pile.start", "open('was_run', 'w')\n" + dedent(CALLS["a closure"]))
     init = here.folder / "up" / "__init__.py"
     init.write_text("raise ImportError('no device')\n", "utf-8")
     assert main(["adopt", "pile", *words, "--dry-run"]) == 1
@@ -310,6 +367,7 @@ def test_it_observes_by_itself_where_upstream_is(
     assert "it is set when register runs" in out
     assert main(["adopt", "pile", *words, "--dry-run", "--observe"]) == 2
     assert "--observe: up cannot be imported here" in capsys.readouterr().err
+    assert not (here.folder / "was_run").exists()
 
 
 @pytest.mark.processes
