@@ -4,24 +4,14 @@ A pile is a package that patches upstream. Its entry points and other functions 
 child process; each change that this makes and no row has becomes one, or is listed.
 """
 
-import ast
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
-from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.keeping_off import PileFunction, keep_off
-from patchkit.authoring.adopt.observed import (
-    ChildProcess,
-    ObservedChange,
-    PileObservation,
-    importable,
-    observe,
-)
+from patchkit.authoring.adopt.observed import ObservedChange, PileObservation
 from patchkit.authoring.adopt.own_objects import OwnChange, OwnObjects
-from patchkit.authoring.adopt.pile_imports import root_modules
+from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.adopt.placed_targets import placed_target
 from patchkit.authoring.adopt.row_names import unused
@@ -47,95 +37,25 @@ def {name}():
         function = getattr(function, part)
     getattr(function, "adopted", function)()
 '''
+_IMPORT_BODY = '''# {title}
+"""Runs the text of {module}, for what it changes."""
+
+import sys
+from importlib import import_module, reload
+
+
+def load():
+    """Import the text, or run it again."""
+    if "{code}" in sys.modules:
+        reload(sys.modules["{code}"])
+    else:
+        import_module("{code}")
+'''
 _USED = "it returned something that its caller may use: old-pile cannot keep it off"
 _PLATFORM = "vllm.platform_plugins"
 
 
-@dataclass(frozen=True)
-class ObservationOptions:
-    """What is observed of a pile, and where.
-
-    Args:
-        package: The package that the pile patches.
-        stubs: Modules to replace by an empty stand-in where they cannot be imported.
-        calls: The functions of the pile to call, as `module:name`, each with who calls it: an
-            entry-point group, or `--call`.
-        python: The Python of the environment that the child runs in.
-    """
-
-    package: str
-    stubs: Sequence[str] = ()
-    calls: Sequence[tuple[str, str]] = ()
-    python: str = sys.executable
-
-
-def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> str:
-    """Import the pile in a child process, and make rows of what it changes there and no row does.
-
-    Args:
-        pile: The rows of the pile; gets more.
-        changed: The folder, the wheel, or the name of the package.
-        options: What is observed.
-
-    Returns:
-        Why nothing was observed; '' if it was.
-
-    Raises:
-        ScaffoldError: The pile cannot be imported from there, or the child failed.
-    """
-    own_packages = {reader.module.name.partition(".")[0] for reader in pile.readers}
-    target_modules: set[str] = set()
-    for patch in pile.patches:
-        target_modules.update(change.place.module for change in patch.changes)
-    packages = {name.partition(".")[0] for name in target_modules}
-    packages = packages.union([options.package]) - own_packages
-    upstream_modules = [
-        name for name in target_modules if name.partition(".")[0] in packages
-    ]
-    # Without any row, the modules are of interest that set something as no row can.
-    patching = pile.codes or {
-        reader.module.name for reader in pile.readers if reader.placements
-    }
-    roots = root_modules(pile.readers, patching)
-    if pile.base and not roots:
-        roots = [pile.base]
-    with importable(changed) as path:
-        observation = observe(
-            modules=roots,
-            imported_first=[
-                options.package,
-                *sorted(packages.union(upstream_modules)),
-            ],
-            stubs=options.stubs,
-            packages=packages,
-            child=ChildProcess(path, options.python),
-            perhaps=_imported_names(pile, packages),
-            calls=[call for call, _ in options.calls],
-            pile=own_packages,
-        )
-    fault = observation.faults.get(options.package)
-    if fault:
-        return f"{options.package} cannot be imported here ({fault}): the pile was read alone"
-    observation.compare(pile.patches)
-    pile.observed = observation
-    _ObservedRows(pile, observation, dict(options.calls)).add()
-    return ""
-
-
-def _imported_names(pile: PileRows, packages: set[str]) -> set[str]:
-    """Return what the pile imports of packages: modules, and names in them."""
-    names: set[str] = set()
-    for reader in pile.readers:
-        for node in ast.walk(reader.module.tree):
-            if not isinstance(node, (ast.Import, ast.ImportFrom)):
-                continue
-            for _name, _stands_for, target in imported(node, reader.module):
-                if target.module.partition(".")[0] in packages:
-                    names |= {target.module, str(target).replace(":", ".")}
-    return names
-
-
-class _ObservedRows:
+class ObservedRows:
     """Makes the rows, a row for each call, and lists what is in none.
 
     Args:
@@ -156,6 +76,7 @@ class _ObservedRows:
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
         self._list_what_was_not_run()
+        self._add_rows_of_imports()
         for call in self._observation.calls:
             changes = [
                 change for change in self._observation.unread if change.step == call
@@ -199,7 +120,7 @@ class _ObservedRows:
             return
         # What the call also changes in the pile's own modules, only the call does.
         own_changes: Sequence[OwnChange] = ()
-        if not result.own_changes:
+        if not result.own_changes and len(valid_changes) == len(changes):
             own_changes = self._own_objects.changes(valid_changes)
         word = f"patch_{function.word}"
         title = f"Adopted from {self._pile.origin}: {call}"
@@ -213,7 +134,10 @@ class _ObservedRows:
             lines = "\n".join(dict.fromkeys(each.line for each in own_changes))
             text = f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
         else:
-            row_changes = [self._call(function, valid_changes)]
+            module = function.module
+            if module in self._own_objects.codes:
+                module = ""
+            row_changes = [self._call(module, _last(function.path), valid_changes)]
             text = _CALL_BODY.format(
                 title=title,
                 call=call,
@@ -222,16 +146,49 @@ class _ObservedRows:
                 path=function.path,
             )
         self._pile.bodies[body_name] = text
-        self._pile.patches.append(self._row(function, body_name, row_changes))
+        row = self._row(function.word, call, body_name, row_changes)
+        self._pile.patches.append(row)
         self._observation.depths.update(depths)
         self._off.append(function)
 
-    def _row(
-        self, function: PileFunction, body: str, changes: Iterable[Change]
-    ) -> Patch:
-        """Return the row for a call."""
+    def _add_rows_of_imports(self) -> None:
+        """Add a row for each module whose import changes what no row that was read does.
+
+        That is a module without such rows: a body would run the rest of its text as it is loaded.
+        """
         pile = self._pile
-        name = unused(function.word.replace("_", "-"), pile.names)
+        called = {PileFunction.of(call).module for call in self._observation.calls}
+        for reader in pile.readers:
+            name = reader.module.name
+            changes = [
+                change
+                for change in self._observation.unread
+                if not change.step
+                and _is_target(change.target)
+                and _is_made_by(change, reader)
+            ]
+            if not changes or name in called or name in pile.codes:
+                continue
+            code = self._own_objects.take_text(reader)
+            if code:
+                word = name.replace(".", "_").lower()
+                body = unused(f"patch_{word}", pile.bodies)
+                title = f"Adopted from {pile.origin}: {reader.module.path}"
+                pile.bodies[body] = _IMPORT_BODY.format(
+                    title=" ".join(title.split()), module=name, code=code
+                )
+                call = self._call("", "load", changes)
+                pile.patches.append(self._row(word, name, body, [call]))
+                for change in changes:
+                    self._observation.depths[change.target] = CALLED
+
+    def _row(
+        self, word: str, source: str, body: str, changes: Iterable[Change]
+    ) -> Patch:
+        """Return a row that is named by a word, for a function or a module of the pile."""
+        pile = self._pile
+        plain_name = word.replace("_", "-").strip("-")
+        name = unused(plain_name, pile.names)
         pile.names.append(name)
         return Patch(
             name=name,
@@ -239,39 +196,38 @@ class _ObservedRows:
             requires=(pile.requires,),
             roles=frozenset(Role),
             changes=tuple(changes),
-            why=f"Adopted from {pile.origin}: {function}.",
+            why=f"Adopted from {pile.origin}: {source}.",
             upstream=f"none: adopted from {pile.origin}",
             sunset="upstream has these changes",
         )
 
     def _call(
-        self, function: PileFunction, changes: Sequence[ObservedChange]
+        self, module: str, name: str, changes: Sequence[ObservedChange]
     ) -> AfterImport:
-        """Return the call of a function of the pile, after the import of its module.
+        """Return the call of a function of a body, after the import of the pile's module.
 
         As with the pile, that is before others call it: the module imports upstream itself, so that
         it is not whole yet where a module of upstream has been imported. A module with a stand-in
         is not imported: then it is the module of upstream that most others use.
+
+        Args:
+            module: The pile's module; '' where it has a stand-in.
+            name: The function of the body.
+            changes: What it changes.
         """
         modules = dict[str, int]()
         targets = list[str]()
         for change in changes:
-            module = change.target.partition(":")[0]
-            modules[module] = self._observation.users.get(module, 0)
+            target_module = change.target.partition(":")[0]
+            users = self._observation.users.get(target_module, 0)
+            modules[target_module] = users
             # An attribute that upstream lacks is no target, and neither is what is left in place.
             is_there = not change.is_new or change.is_inherited
             is_item = change.form == "item" and change.target.endswith("]")
             if is_there and (is_item or change.form == "attribute"):
                 targets.append(change.target)
-        first_module = function.module
-        if first_module in self._own_objects.codes:
-            first_module = max(modules, key=lambda module: modules[module])
-        return AfterImport(
-            first_module,
-            call=_last(function.path),
-            sets=tuple(targets),
-            rebind=False,
-        )
+        first_module = module or max(modules, key=lambda name: modules[name])
+        return AfterImport(first_module, call=name, sets=tuple(targets), rebind=False)
 
     def _list_what_was_not_run(self) -> None:
         """Note the statements that set something of upstream and were not run in the child."""
@@ -308,7 +264,11 @@ class _ObservedRows:
         if code.place.endswith(".?"):
             owner = code.place.removesuffix("?")
             return any(name.startswith(owner) for name in dotted_names)
-        if code.place in dotted_names:
+        # A statement that changes a container is known by it, and what is observed by its items.
+        of_container = [
+            name for name in dotted_names if name.startswith(f"{code.place}[")
+        ]
+        if of_container or code.place in dotted_names:
             return True
         with suppress(ValueError):
             placed = placed_target(self._pile.release, code.place, is_definition=False)
@@ -342,6 +302,20 @@ class _ObservedRows:
             reason = f"it was observed {what} by {change.step}; no target says it"
         # No statement is known that sets it: it has no file, line and code.
         self._pile.left.append(UnexpressedCode("", 0, "", reason, change.target))
+
+
+def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:
+    """Return whether the import of a module seems to have made a change."""
+    if change.by.partition(":")[0] == reader.module.name:
+        return True
+    for placement in reader.placements:
+        if placement.function:
+            continue
+        for name in placement.dotted_names:
+            is_item = change.dotted_name.startswith(f"{name}[")
+            if is_item or change.dotted_name == name:
+                return True
+    return False
 
 
 def _is_target(text: str) -> bool:

@@ -115,6 +115,22 @@ class OwnObjects:
             self._add_modules(missing, base)
         return bool(base)
 
+    def take_text(self, reader: PileReader) -> str:
+        """Give the pack the text of a module, whatever it does, and return the text's module.
+
+        Args:
+            reader: The reader of the module.
+
+        Returns:
+            The name of the pack's module; '' where the pile's could have no stand-in.
+        """
+        name = reader.module.name
+        base = common_package([*self.codes, name])
+        if not base or not set(self._pile.codes) <= set(self.codes):
+            return ""
+        self._add_modules([reader], base)
+        return self.codes[name]
+
     def _add_modules(self, readers: Sequence[PileReader], base: str) -> None:
         """Write the text of modules into the pack, and their stand-ins into the row `old-pile`."""
         pile = self._pile

@@ -18,8 +18,8 @@ from patchkit.authoring.adopt.differing import (
     of_releases,
 )
 from patchkit.authoring.adopt.installation import EditedInstallation
-from patchkit.authoring.adopt.observed_rows import ObservationOptions, observe_pile
 from patchkit.authoring.adopt.pile_metadata import metadata_of
+from patchkit.authoring.adopt.pile_observation import ObservationOptions, observe_pile
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.files import write

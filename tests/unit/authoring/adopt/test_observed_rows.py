@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.adopt.index_of_up import INTO_MINE
-from authoring.adopt.pile_of_up import PROBE, World, adopt, here, kinds, world
+from authoring.adopt.pile_of_up import PROBE, World, adopt, answers, here, kinds, world
 from patchkit.authoring.adopt.observed import ChildProcess, observe
 from patchkit.cli import main
 from patchkit.errors import ScaffoldError
@@ -323,6 +323,30 @@ def test_what_the_import_sets_and_a_call_sets_again(
     assert report["observed"]["depths"] == {"up.lib:f": "called"}
     theirs, ours = both(here)
     assert ours == theirs
+
+
+IMPORTS = {
+    "in place": "from up import lib\n\nlib.C.size += 1\nlib.TABLE.update(a=2)\n",
+    "by exec": "from up import lib\n\nexec('lib.f = lambda a, b=0: a')\n",
+    "by a name": "import up.lib\n\n\ndef f(a, b=0):\n    return ('new', a)\n\n\n"
+    "for name in vars(up.lib):\n    if name == 'f':\n        setattr(up.lib, name, f)\n",
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", IMPORTS)
+def test_a_row_runs_a_module_that_only_changes_as_no_row_does(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """The pile's own module has a stand-in, and the pack runs its text in a call."""
+    here.module("pile.patches", IMPORTS[form])
+    (here.folder / "pile" / "__init__.py").write_text("from pile import patches\n")
+    report = adopt(here, capsys, {}, "--observe")
+    assert report["left"] == []
+    assert set(report["observed"]["depths"].values()) == {"called"}
+    theirs, ours = answers(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
 
 
 LEFT = {
