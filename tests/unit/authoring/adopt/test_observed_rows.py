@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -433,3 +434,16 @@ def test_releases_come_from_the_pile_s_metadata(
     out, err = capsys.readouterr()
     assert "pile requires up==1.0" in err
     assert "for up==1.0" in out
+
+
+@pytest.mark.processes
+def test_the_python_of_another_environment(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The child runs there; one that cannot be started is an error."""
+    here.module("pile.start", dedent(CALLS["a closure"]))
+    words = ["adopt", "pile", *INTO_MINE, "--observe", "--call", "pile.start:register"]
+    assert main([*words, "--python", sys.executable, "--dry-run"]) == 0
+    assert "1 called" in capsys.readouterr().out
+    assert main([*words, "--python", "/no/python", "--dry-run"]) == 2
+    assert "--python: cannot start /no/python" in capsys.readouterr().err
