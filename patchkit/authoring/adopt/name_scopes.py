@@ -49,11 +49,14 @@ class NameScope:
         """Bind a name as an assignment does.
 
         Args:
-            target: What is assigned to; only a name has an effect.
+            target: What is assigned to: a name, or several, as in `a, b = lib.C, lib.D`.
             value: The value of the assignment.
             is_plain: Whether the assignment always runs, so that the name has no other meaning
                 any more.
         """
+        if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS):
+            for part, part_value in zip(target.elts, value.elts, strict=False):
+                self.bind(part, part_value, is_plain=is_plain)
         if not isinstance(target, ast.Name):
             return
         name = target.id
@@ -123,11 +126,25 @@ class NameScope:
                 names += self.dotted_names_of(element)
             return names
         if isinstance(node, ast.Call):
-            if node.args and dotted(node.func) in _MODULE_LOOKUPS:
-                return self.strings_of(node.args[0])
-            return []
+            return self._dotted_names_of_call(node)
         if isinstance(node, ast.Subscript):
             return self._dotted_names_of_item(node)
+        return []
+
+    def _dotted_names_of_call(self, node: ast.Call) -> list[str]:
+        """Return what `import_module(name)`, `getattr(lib, name)` and `vars(lib)` stand for."""
+        function = dotted(node.func)
+        if not node.args:
+            return []
+        first = node.args[0]
+        if function in _MODULE_LOOKUPS:
+            return self.strings_of(first)
+        owners = self.dotted_names_of(first)
+        if function == "vars":
+            return [f"{owner}.__dict__" for owner in owners]
+        if function == "getattr" and len(node.args) > 1:
+            names = self.strings_of(node.args[1])
+            return [f"{owner}.{name}" for owner in owners for name in names]
         return []
 
     def _dotted_names_of_item(self, node: ast.Subscript) -> list[str]:
@@ -141,14 +158,13 @@ class NameScope:
         if container_name == "sys.modules":
             return keys
         names = []
-        if isinstance(container, ast.Attribute) and container_name.endswith(
-            ".__dict__"
-        ):
-            for owner in self.dotted_names_of(container.value):
-                names += [f"{owner}.{key}" for key in keys]
-        else:
-            for owner in self.dotted_names_of(container):
-                names += [f"{owner}[{key!r}]" for key in keys]
+        for owner in self.dotted_names_of(container):
+            # An item of a namespace is an attribute: `lib.__dict__["f"]`, `vars(lib)["f"]`.
+            namespace_of = owner.removesuffix(".__dict__")
+            for key in keys:
+                is_attribute = namespace_of != owner
+                item = f".{key}" if is_attribute else f"[{key!r}]"
+                names.append(f"{namespace_of}{item}")
         return names
 
     def strings_of(self, node: ast.expr) -> list[str]:
@@ -185,6 +201,16 @@ class NameScope:
                 return []
             text += strings[0]  # of several that it may be, the first
         return [text]
+
+
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return the names of a function's parameters.
+
+    Args:
+        function: The function.
+    """
+    nodes = ast.walk(function.args)
+    return {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _without(

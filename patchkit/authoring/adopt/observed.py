@@ -1,6 +1,6 @@
-"""Imports a pile in a child process, and compares what it changes there with what its rows change.
+"""Imports a pile in a child process, calls its functions there, and returns what that changes.
 
-A pile is a package that patches upstream as it is imported.
+A pile is a package that patches upstream. What it changes is compared with what its rows change.
 """
 
 import json
@@ -15,32 +15,72 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile
 
-from patchkit.authoring.adopt import observing
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import ScaffoldError
+
+_PROGRAM = Path(__file__).with_name("observing.py")
+_LIMIT = 600
+"""Seconds that the import of a pile and the calls of its functions may take."""
 
 
 @dataclass(frozen=True)
 class ObservedChange:
-    """An attribute that changed as a pile was imported.
+    """An attribute that changed as a pile was imported, or as one of its functions was called.
 
     Args:
-        target: The attribute, as `module:qualname`.
-        is_new: Whether the attribute did not exist before.
+        target: The attribute, the item or the container, as `module:qualname`.
+        is_new: Whether it did not exist before.
         by: Its new value, a function or class, as `module:qualname`; `module:` where the value
             has no name.
         copies: Names in other modules, as `module:name`, that are still bound to the original.
+        is_inherited: Whether it is an attribute of a class that a base of the class has, too.
+        is_code: Whether the new value is code or a descriptor.
+        form: `attribute`, `item` (of a container or of an instance), `content` (a container
+            that was changed in place, without what its items say) or `deleted`.
+        same_as: What all names of the same item have in common; '' for an attribute.
+        own: Where the new value itself is found, as `module:name`; '' where it is not.
+        factory: The function that has made the new value of the original alone; '' for none.
+        is_unrelated: Whether callers of the original may fail with the new value.
+        step: The function that was called, as `module:name`; '' for the import of the pile.
     """
 
     target: str
     is_new: bool
     by: str
     copies: Sequence[str]
+    is_inherited: bool
+    is_code: bool
+    form: str
+    same_as: str
+    own: str
+    factory: str
+    is_unrelated: bool
+    step: str
 
     @property
     def has_named_value(self) -> bool:
         """Whether the new value is a function or class with a name."""
         return not self.by.endswith(":")
+
+    @property
+    def dotted_name(self) -> str:
+        """The target as `left` names it, where a statement sets it."""
+        return self.target.replace(":", ".", 1)
+
+
+@dataclass(frozen=True)
+class ObservedCall:
+    """A call of a function of the pile.
+
+    Args:
+        fault: The error that it ended with; '' for none.
+        is_used: Whether it returned anything, which its caller may use.
+        own_changes: What it changed in the pile's own modules.
+    """
+
+    fault: str
+    is_used: bool
+    own_changes: Sequence[str]
 
 
 @dataclass
@@ -49,18 +89,31 @@ class PileObservation:
 
     Args:
         changes: The changes of attributes.
-        faults: By module that could not be imported, the error.
+        faults: By module or function that ended with an error, the error.
+        calls: The functions that were called, as `module:name`, each with what came of it.
+        lines: By module of the pile, the lines that were run.
+        is_cut_off: Whether the child had no network.
+        users: By module of upstream, how many others have something of it.
         unread: Changes that no row makes.
         inactive: Targets of rows that the pile did not change in the child.
         copies: By target, the names elsewhere that the pile left bound to the original, and that
             `rebind=True` would rebind.
+        depths: By target, how deep its change was understood: `read`, `own object`, `decorated`,
+            `called`, or `in no row`.
+        not_run: The statements of the pile that set something and were not run, as `file:line`.
     """
 
     changes: Sequence[ObservedChange]
     faults: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, ObservedCall] = field(default_factory=dict)
+    lines: dict[str, Sequence[int]] = field(default_factory=dict)
+    is_cut_off: bool = False
+    users: dict[str, int] = field(default_factory=dict)
     unread: list[ObservedChange] = field(default_factory=list)
     inactive: list[str] = field(default_factory=list)
     copies: dict[str, Sequence[str]] = field(default_factory=dict)
+    depths: dict[str, str] = field(default_factory=dict)
+    not_run: list[str] = field(default_factory=list)
 
     def compare(self, patches: Iterable[Patch]) -> None:
         """Fill in `unread`, `inactive` and `copies` by comparison with rows.
@@ -89,26 +142,55 @@ class PileObservation:
     def _changes_without_row(
         self, rebind_by_target: Mapping[str, bool | Collection[str]]
     ) -> list[ObservedChange]:
-        """Return the changes of attributes that no row has as its target.
+        """Return the changes of attributes that no row has as its target, each target once.
 
         A row with `rebind` also sets copies of its target elsewhere: a name that now has the same
-        value as such a target does not count.
+        value as such a target does not count. An item counts once, whatever names its container
+        has.
 
         Args:
             rebind_by_target: The `rebind` of rows, by target.
         """
-        values_of_rebinding_rows = {
-            change.by
-            for change in self.changes
-            if rebind_by_target.get(change.target, False)
-        }
-        return [
-            change
-            for change in self.changes
-            if change.target not in rebind_by_target
-            and change.by not in values_of_rebinding_rows
-            and change.has_named_value
-        ]
+        values_of_rebinding_rows = set[str]()
+        items_of_rows = set[str]()
+        for change in self.changes:
+            if change.has_named_value and rebind_by_target.get(change.target, False):
+                values_of_rebinding_rows.add(change.by)
+            if change.target in rebind_by_target and change.same_as:
+                items_of_rows.add(change.same_as)
+        # Several steps may change one target; the last is what it has in the end.
+        last_changes: dict[str, ObservedChange] = {}
+        changed_at_import = set[str]()
+        for change in self.changes:
+            last_changes[change.target] = change
+            if not change.step:
+                changed_at_import.add(change.target)
+        unread: dict[str, ObservedChange] = {}
+        for change in last_changes.values():
+            # What the import of the pile sets, and then a call again, no row of the import tells.
+            is_set_again = bool(change.step) and change.target in changed_at_import
+            is_of_row = change.target in rebind_by_target
+            has_row = is_of_row or change.same_as in items_of_rows
+            if (has_row and not is_set_again) or change.by in values_of_rebinding_rows:
+                self.depths[change.target] = "read"
+            else:
+                unread.setdefault(change.same_as or change.target, change)
+        return list(unread.values())
+
+
+@dataclass(frozen=True)
+class ChildProcess:
+    """How the child is run that imports a pile.
+
+    Args:
+        path: The folder from which the pile is imported; None where it is installed.
+        python: The Python of the environment that it runs in.
+        limit: The seconds after which it is ended.
+    """
+
+    path: Path | None = None
+    python: str = sys.executable
+    limit: float = _LIMIT
 
 
 def observe(
@@ -116,30 +198,42 @@ def observe(
     imported_first: Sequence[str],
     stubs: Sequence[str],
     packages: Iterable[str],
-    path: Path | None = None,
+    child: ChildProcess,
+    *,
+    perhaps: Iterable[str] = (),
+    calls: Sequence[str] = (),
+    pile: Iterable[str] = (),
 ) -> PileObservation:
     """Import the modules of a pile in a child process, and return what they change.
 
     Args:
         modules: The modules of the pile to import.
-        imported_first: Modules to import before: those that the pile changes.
+        imported_first: Modules to import before: those that the pile changes. Without the first of
+            them, nothing of the pile is run.
         stubs: Modules to replace by an empty stand-in where they cannot be imported.
         packages: The packages whose attributes are compared.
-        path: The folder from which the pile is imported; None where it is installed.
+        child: How the child is run.
+        perhaps: Dotted names that may be modules of upstream; these are imported before, too.
+        calls: Functions of the pile to call, as `module:name`.
+        pile: The top-level packages of the pile.
 
     Raises:
-        ScaffoldError: The child ended before it wrote its answer.
+        ScaffoldError: The child ended before it wrote its answer, or took too long.
     """
     with TemporaryDirectory() as folder:
         answer_file = Path(folder, "answer.json")
         request: dict[str, Any] = {
             "modules": modules,
             "first": imported_first,
+            "needs": imported_first[0] if imported_first else "",
+            "perhaps": sorted(perhaps),
             "stubs": stubs,
             "packages": sorted(packages),
+            "pile": sorted(pile),
+            "calls": calls,
             "answer": str(answer_file),
         }
-        process = _run_child(json.dumps(request), path)
+        process = _run_child(json.dumps(request), child)
         if process.returncode or not answer_file.exists():
             last_line = process.stderr.strip().rpartition("\n")[2]
             raise ScaffoldError(
@@ -147,20 +241,29 @@ def observe(
                 f"{last_line}"
             )
         answer = json.loads(answer_file.read_text("utf-8"))
-    changes = [ObservedChange(**change) for change in answer["changes"]]
-    return PileObservation(changes, answer["faults"])
+    return PileObservation(
+        [ObservedChange(**change) for change in answer["changes"]],
+        answer["faults"],
+        {name: ObservedCall(**call) for name, call in answer["calls"].items()},
+        answer["lines"],
+        answer["is_cut_off"],
+        answer["users"],
+    )
 
 
-def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[str]:
+def _run_child(request: str, child: ChildProcess) -> subprocess.CompletedProcess[str]:
     """Run `observing` as a program, with patchkit switched off in it.
 
     Args:
         request: Its input, as JSON.
-        path: The folder from which the pile is imported; None where it is installed.
+        child: How it is run.
+
+    Raises:
+        ScaffoldError: It took too long, or the Python cannot be started.
     """
     search_path = []
-    if path:
-        search_path.append(str(path))
+    if child.path:
+        search_path.append(str(child.path))
     if os.environ.get("PYTHONPATH"):
         search_path.append(os.environ["PYTHONPATH"])
     environ = {
@@ -169,14 +272,26 @@ def _run_child(request: str, path: Path | None) -> subprocess.CompletedProcess[s
         "PYTHONPATH": os.pathsep.join(search_path),
     }
     # -B: no `.pyc` files are written into the pile's folder.
-    return subprocess.run(  # noqa: S603
-        [sys.executable, "-B", str(observing.__file__)],
-        input=request,
-        env=os.environ | environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [child.python, "-B", str(_PROGRAM)]
+    try:
+        return subprocess.run(  # noqa: S603
+            command,
+            input=request,
+            env=os.environ | environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=child.limit,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ScaffoldError(
+            f"--observe: the import of the pile took longer than {child.limit:g} s; --no-observe "
+            "reads it alone"
+        ) from error
+    except OSError as error:
+        raise ScaffoldError(
+            f"--python: cannot start {child.python}: {error}"
+        ) from error
 
 
 @contextmanager

@@ -1,68 +1,176 @@
-"""Compares the attributes of modules and classes before and after a pile is imported.
+"""Compares upstream before and after a pile is imported, and after each call of its functions.
 
-A pile is a package that patches upstream as it is imported. `observed` runs this file as a program
-in a child process; it imports nothing but Python's library.
+A pile is a package that patches upstream. `observed` runs this file as a child process;
+it imports nothing but Python's library, and `snapshots` from the file beside it.
 """
 
-import contextlib
 import importlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
+from importlib.util import module_from_spec, spec_from_file_location
+from types import FrameType, ModuleType
 from typing import Any
 
-_INNER = ("__func__", "fget", "func", "__wrapped__")
-"""The attributes in which descriptors and decorated functions have the function itself."""
-_MISSING = object()
-
-Attribute = tuple[str, str]
-"""An attribute: its module, and its qualified name there."""
-
-Attributes = Mapping[Attribute, Any]
-"""The values of attributes."""
+_NEW_NETWORK = 0x40000000
+_NEW_USER = 0x10000000
+"""Flags of Linux's `unshare`: a network with no way out, and users of its own, who may have one."""
 
 
 def main() -> None:
     """Read the request from standard input, and write the answer into the file that it names."""
     request = json.load(sys.stdin)
-    faults_of_first = _import(request["first"])
-    faults = dict(faults_of_first)
-    # Only now: modules that can be imported without stubs shall not find them.
-    stub_finder = _StubFinder(request["stubs"])
-    sys.meta_path.append(stub_finder)
-    faults_of_stubs = _import(request["stubs"])
-    faults |= dict(faults_of_stubs)
-    packages = request["packages"]
-    before = dict(_attributes(packages))
-    faults_of_pile = _import(request["modules"])
-    faults |= dict(faults_of_pile)
-    after = dict(_attributes(packages))
-    changes = list(_changes(before, after))
-    answer = {"faults": faults, "changes": changes}
+    answer = _answer(request)
     # Not by pathlib: this file imports as little as it can.
     with open(request["answer"], "w", encoding="utf-8") as file:  # noqa: PTH123
         json.dump(answer, file)
 
 
-def _changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
-    """Describe the attributes that differ, of modules and classes that existed before."""
-    owners = {_owner(attribute) for attribute in before}
-    for attribute, value in after.items():
-        original = before.get(attribute, _MISSING)
-        if original is value:
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Import the pile, call its functions, and return what each of these steps has changed.
+
+    Args:
+        request: The fields that `observed.observe` writes.
+    """
+    is_cut_off = _cut_off_network()
+    faults = dict(_import(request["first"]))
+    answer: dict[str, Any] = {"faults": faults, "is_cut_off": is_cut_off}
+    for name in ("calls", "lines", "users"):
+        answer[name] = {}
+    answer["changes"] = []
+    if request.get("needs") in faults:
+        return answer
+    # Names that may stand for modules or for what is in one: whatever is none is left out.
+    list(_import(request.get("perhaps", ())))
+    # Only now: modules that can be imported without stubs shall not find them.
+    stub_finder = _StubFinder(request["stubs"])
+    sys.meta_path.append(stub_finder)
+    faults |= dict(_import(request["stubs"]))
+    packages = request["packages"]
+    pile = request.get("pile", ())
+    changes = list[dict[str, Any]]()
+    calls = dict[str, dict[str, Any]]()
+    lines = _RunLines(pile)
+    upstream = dict(snapshots.attributes(packages))
+    for call in ["", *request.get("calls", ())]:  # '' stands for the import of the pile
+        lines.own = dict(snapshots.attributes(pile))
+        is_used = False
+        with lines:
+            if call:
+                step_faults, is_used = _call(call)
+            else:
+                step_faults = dict(_import(request["modules"]))
+        faults |= step_faults
+        before = upstream
+        upstream = dict(snapshots.attributes(packages))
+        for change in snapshots.changes(before, upstream):
+            changes.append({**change, "step": call})
+        if call:
+            own_now = dict(snapshots.attributes(pile))
+            own_changes = snapshots.changes(lines.own, own_now)
+            calls[call] = {
+                "fault": step_faults.get(call, ""),
+                "is_used": is_used,
+                "own_changes": [change["target"] for change in own_changes],
+            }
+    modules = {change["target"].partition(":")[0] for change in changes}
+    answer["faults"] = faults
+    answer["changes"] = changes
+    answer["calls"] = calls
+    answer["lines"] = {module: sorted(run) for module, run in lines.run.items()}
+    answer["users"] = snapshots.users(modules, packages)
+    return answer
+
+
+def _cut_off_network() -> bool:
+    """Leave the network, where the system lets a process do that; return whether it did."""
+    if sys.platform != "linux":
+        return False
+    try:
+        import ctypes  # noqa: PLC0415 - not every Python has it
+
+        unshare = ctypes.CDLL(None).unshare
+    except (ImportError, OSError, AttributeError):
+        return False
+    if unshare(_NEW_NETWORK) == 0:
+        return True
+    user = os.getuid()
+    group = os.getgid()
+    if unshare(_NEW_NETWORK | _NEW_USER) != 0:
+        return False
+    # The process keeps its own user and group; without that it would be nobody.
+    maps = {
+        "setgroups": "deny",
+        "uid_map": f"{user} {user} 1",
+        "gid_map": f"{group} {group} 1",
+    }
+    for name, text in maps.items():
+        try:
+            with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:  # noqa: PTH123
+                file.write(text)
+        except OSError:
             continue
-        owner = _owner(attribute)
-        if owner in owners and is_code(value):
-            yield described(attribute, value, before, after)
+    return True
 
 
-def _owner(attribute: Attribute) -> Attribute:
-    """Return the class or the module that has an attribute; a module has the qualname ''."""
-    module, qualname = attribute
-    owner = qualname.rpartition(".")[0]
-    return module, owner
+def _call(call: str) -> tuple[dict[str, str], bool]:
+    """Call a function of the pile without arguments.
+
+    Args:
+        call: The function, as `module:name`.
+
+    Returns:
+        The error, by the call, if there was one; and whether it returned anything.
+    """
+    module, _, path = call.partition(":")
+    try:
+        function: Any = importlib.import_module(module)
+        for name in path.split("."):
+            function = getattr(function, name)
+        result = function()
+    except BaseException as error:  # noqa: BLE001 - the pile may raise anything
+        error_name = type(error).__name__
+        return {call: f"{error_name}: {error}"}, False
+    return {}, result is not None
+
+
+class _RunLines:
+    """Records, as a context, which lines of a pile are run, and what its modules have at first.
+
+    Args:
+        packages: The top-level packages of the pile.
+    """
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        self._packages = set(packages)
+        self.run: dict[str, set[int]] = {}
+        """By module of the pile, the lines that were run."""
+        self.own: dict[tuple[str, str], Any] = {}
+        """The attributes of the pile's modules; a module is added at the end of its import."""
+
+    def __enter__(self) -> None:
+        sys.settrace(self._begin)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _begin(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        """Watch a frame if it runs code of the pile; Python calls this at the start of each."""
+        module = str(frame.f_globals.get("__name__", ""))
+        is_of_file = not frame.f_code.co_filename.startswith("<")
+        if is_of_file and module.partition(".")[0] in self._packages:
+            return self._watch
+        return None
+
+    def _watch(self, frame: FrameType, event: str, _argument: object) -> Any:
+        """Record a line, or the end of a module's import."""
+        module = str(frame.f_globals["__name__"])
+        self.run.setdefault(module, set()).add(frame.f_lineno)
+        if event == "return" and frame.f_code.co_name == "<module>":
+            self.own.update(snapshots.members(module, "", frame.f_globals))
+        return self._watch
 
 
 class _StubType(type):
@@ -94,6 +202,8 @@ def _stub(name: str, module: str) -> type:
 
 class _StubModule(ModuleType):
     """An empty package that stands for one that cannot be imported; it has any attribute."""
+
+    is_stub = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -142,87 +252,19 @@ def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield module, f"{error_name}: {error}"
 
 
-def _attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
-    """Yield the attributes of the loaded modules of packages, and of the classes defined there."""
-    tops = set(packages)
-    loaded_modules = sorted(sys.modules.items())
-    for name, module in loaded_modules:
-        top = name.partition(".")[0]
-        if top not in tops or type(module) is _StubModule:
-            continue
-        namespace = getattr(module, "__dict__", {})
-        for key, value in list(namespace.items()):
-            yield (name, key), value
-            if isinstance(value, type) and value.__module__ == name:
-                for member, member_value in vars(value).items():
-                    qualname = f"{key}.{member}"
-                    yield (name, qualname), member_value
+def _load_snapshots() -> ModuleType:
+    """Load the file `snapshots.py` beside this one, whatever can be imported here."""
+    folder = os.path.dirname(__file__)  # noqa: PTH120
+    file = os.path.join(folder, "snapshots.py")  # noqa: PTH118
+    spec = spec_from_file_location("_patchkit_snapshots", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def is_code(value: object) -> bool:
-    """Whether a value is code or a descriptor, rather than a module or plain data.
-
-    Args:
-        value: The value.
-    """
-    if isinstance(value, ModuleType):
-        return False
-    if callable(value):
-        return True
-    return hasattr(type(value), "__get__")
-
-
-def described(
-    attribute: Attribute, value: Any, before: Attributes, after: Attributes
-) -> dict[str, Any]:
-    """Describe a change for the answer.
-
-    Args:
-        attribute: The attribute that has changed.
-        value: Its value now.
-        before: All attributes before the pile was imported.
-        after: All attributes now.
-
-    Returns:
-        The fields of an `ObservedChange`.
-    """
-    original = before.get(attribute, _MISSING)
-    copies = []
-    for other, other_value in after.items():
-        if other_value is not original:
-            continue
-        _, qualname_of_other = other
-        is_of_module = "." not in qualname_of_other
-        # Copies are names of modules, as `from lib import f` makes them; members of classes, and
-        # what is no code, such as a number that many modules have, do not count.
-        if is_of_module and is_code(other_value):
-            copies.append(":".join(other))
-    inner = unwrapped(value)
-    module = getattr(inner, "__module__", "")
-    qualname = getattr(inner, "__qualname__", "")
-    return {
-        "target": ":".join(attribute),
-        "is_new": original is _MISSING,
-        "by": f"{module}:{qualname}",
-        "copies": copies,
-    }
-
-
-def unwrapped(value: Any) -> Any:
-    """Return the function inside of a static method, a property or another descriptor.
-
-    It goes on from wrapper to wrapper until it finds a function or a class.
-
-    Args:
-        value: The descriptor; anything else is returned as it is.
-    """
-    if isinstance(value, (FunctionType, type)):
-        return value
-    for name in _INNER:
-        with contextlib.suppress(Exception):
-            # Not `getattr`, which would run a `__getattr__` of the pile.
-            return unwrapped(object.__getattribute__(value, name))
-    return value
+snapshots = _load_snapshots()
 
 
 if __name__ == "__main__":

@@ -4,16 +4,13 @@ A pile is a package that patches upstream as it is imported. Its code is parsed,
 """
 
 import ast
-import re
-import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     dotted,
-    expressions,
 )
 from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.adopt.calls_at_import import (
@@ -23,8 +20,18 @@ from patchkit.authoring.adopt.calls_at_import import (
     made_in_function,
 )
 from patchkit.authoring.adopt.definitions import names_in
-from patchkit.authoring.adopt.loops import guarded_assignments, made_in, value_in_turn
-from patchkit.authoring.adopt.name_scopes import NameScope
+from patchkit.authoring.adopt.loops import (
+    made_in,
+    swept,
+    value_in_turn,
+)
+from patchkit.authoring.adopt.name_scopes import NameScope, parameters_of
+from patchkit.authoring.adopt.other_changes import (
+    changed_by_calls,
+    foreign,
+    is_settable,
+    stores,
+)
 from patchkit.authoring.adopt.placements import (
     PileImport,
     Placement,
@@ -36,12 +43,6 @@ from patchkit.authoring.adopt.read_again import refuse_what_is_read_again
 Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placement]]
 """Reads placements from a statement that sets attributes by other means than an assignment."""
 
-_SETTABLE = (ast.Attribute, ast.Subscript)
-_MUTABLE_METHODS = {*dir(list), *dir(dict), *dir(set)}
-_MUTATORS = _MUTABLE_METHODS - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
-_MUTATING = re.compile("|".join([*_MUTATORS, "(un)?register(_.*)?"]))
-"""Matches the names of methods that change a container or a registry in place."""
-
 # Why no row can do what a statement does, for the report of `patchkit adopt`.
 _MUTATES = "it changes or deletes what is there, or sets it as no row does"
 _NAME_UNKNOWN = "the name that it sets is not told"
@@ -51,7 +52,7 @@ _CONDITIONAL_LOOP = "it is a loop that runs under a condition, or in a function"
 
 
 class PileReader:
-    """Reads the placements of one module: its statements that set attributes of other modules.
+    """Reads the placements of one module: statements that set attributes of other modules.
 
     Args:
         module: The module.
@@ -67,7 +68,7 @@ class PileReader:
         self.scope = NameScope()
         self._dialects = dialects
         self._run_at_import = called_at_import(module.tree)
-        # "" stands for the module itself: its statements are in no function.
+        # "" stands for the module itself.
         self._run_unconditionally = {"", *called_by_statements(module.tree)}
         self._run_repeatedly = called_repeatedly(module.tree)
         self._unread_functions = deque[
@@ -79,15 +80,11 @@ class PileReader:
         self._read_block(self.module.tree.body, StatementContext(self.scope))
         while self._unread_functions:
             function, context = self._unread_functions.popleft()
-            parameters = {
-                node.arg
-                for node in ast.walk(function.args)
-                if isinstance(node, ast.arg)
-            }
+            parameters = parameters_of(function)
             scope = context.scope.inner(parameters)
-            self._read_block(
-                function.body, StatementContext(scope, function=function.name)
-            )
+            is_method = context.function.endswith(f".{function.name}")
+            name = context.function if is_method else function.name
+            self._read_block(function.body, StatementContext(scope, function=name))
         refuse_what_is_read_again(self.placements, self.module.tree.body, self.scope)
 
     @property
@@ -111,7 +108,6 @@ class PileReader:
         for dialect in self._dialects:
             from_dialects.extend(dialect(self, node, context))
         self.placements += from_dialects
-        is_plain = not context.conditions
         if not from_dialects:
             self._refuse_mutations(node, context)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -125,7 +121,7 @@ class PileReader:
             and isinstance(node.target, ast.Name)
             and node.value
         ):
-            context.scope.bind(node.target, node.value, is_plain=is_plain)
+            context.scope.bind(node.target, node.value, is_plain=not context.conditions)
         elif (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Call)
@@ -135,16 +131,15 @@ class PileReader:
         else:
             self._read_compound(node, context)
 
-    def _refuse_mutations(self, node: ast.stmt, context: StatementContext) -> None:
-        """Record containers that a statement changes in place, as does `lib.NAMES.append(1)`."""
-        if context.function and context.function not in self._run_at_import:
-            return
-        for call in expressions(node):
-            function = call.func if isinstance(call, ast.Call) else None
-            if isinstance(function, ast.Attribute) and _MUTATING.fullmatch(
-                function.attr
-            ):
-                self._refuse(node, function.value, context)
+    def _refuse_mutations(
+        self, node: ast.stmt, context: StatementContext, *, is_read: bool = True
+    ) -> None:
+        """Record what the calls in a statement change, such as `lib.NAMES.append(1)`."""
+        is_run = not context.function or context.function in self._run_at_import
+        for part, names in changed_by_calls(
+            node, context.scope, is_run=is_run, is_read=is_read
+        ):
+            self._refuse(node, part, names, context)
 
     def _read_import(
         self, node: ast.Import | ast.ImportFrom, context: StatementContext
@@ -177,8 +172,25 @@ class PileReader:
                 self._read_block(handler.body, inner)
             self._read_block(node.orelse, inner)
             self._read_block(node.finalbody, inner)
-        elif not isinstance(node, ast.ClassDef):
-            self._refuse_stores(node, node, context)
+        elif isinstance(node, ast.ClassDef):
+            self._read_class(node, context)
+        else:
+            self._refuse_within(node, context)
+
+    def _read_class(self, node: ast.ClassDef, context: StatementContext) -> None:
+        """Read the methods of a class, and refuse what its body sets."""
+        inner = context._replace(scope=context.scope.inner())
+        for statement in node.body:
+            if isinstance(statement, DEFS):
+                method = inner._replace(function=f"{node.name}.{statement.name}")
+                self._unread_functions.append((statement, method))
+            elif isinstance(statement, ast.ClassDef):
+                self._read_class(statement, inner)
+            elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+                inner.scope.bind_import(statement, self.module, is_plain=True)
+            else:
+                self._refuse_mutations(statement, inner, is_read=False)
+                self._refuse_within(statement, inner)
 
     def _read_assignment(self, node: ast.Assign, context: StatementContext) -> None:
         """Read an assignment: it binds names, or sets attributes of other modules."""
@@ -187,7 +199,7 @@ class PileReader:
             for target in node.targets
         ]
         # `a.x = b.x = value` is one placement of two attributes.
-        are_settable = all(map(_is_settable, node.targets))
+        are_settable = all(map(is_settable, node.targets))
         if len(node.targets) > 1 and are_settable and all(names_by_target):
             dotted_names = [name for names in names_by_target for name in names]
             text = f"{{}} = {ast.unparse(node.value)}"
@@ -199,13 +211,15 @@ class PileReader:
         for target, dotted_names in zip(node.targets, names_by_target, strict=True):
             if isinstance(target, ast.Name):
                 self._bind(node, target, context)
-            elif _is_settable(target) and dotted_names:
+            elif is_settable(target) and dotted_names:
                 # In the body, `lib.f = value` becomes `name = value`.
                 placement = self.make_placement(
                     node, dotted_names, node.value, target, "{}", context
                 )
                 self.placements.append(placement)
             else:
+                # `a, b = lib.C, lib.D` may bind names, too.
+                context.scope.bind(target, node.value, is_plain=context.is_plain)
                 self._refuse_stores(node, target, context)
 
     def _bind(
@@ -222,24 +236,31 @@ class PileReader:
         self, statement: ast.stmt, node: ast.AST, context: StatementContext
     ) -> None:
         """Record what a part of a statement sets or deletes in a way that no row can express."""
-        for part in ast.walk(node):
-            if isinstance(part, _SETTABLE) and not isinstance(part.ctx, ast.Load):
-                if context.scope.dotted_names_of(part):
-                    self._refuse(statement, part, context)
-                else:
-                    self._refuse(statement, part.value, context)
+        for part, names in stores(node, context.scope):
+            self._refuse(statement, part, names, context)
+
+    def _refuse_within(self, node: ast.stmt, context: StatementContext) -> None:
+        """Record what a statement sets, and what the calls in its blocks change."""
+        self._refuse_stores(node, node, context)
+        for statement in ast.walk(node):
+            if isinstance(statement, ast.stmt) and statement is not node:
+                self._refuse_mutations(statement, context, is_read=False)
 
     def _refuse(
-        self, statement: ast.stmt, node: ast.expr, context: StatementContext
+        self,
+        statement: ast.stmt,
+        node: ast.expr,
+        names: Iterable[str],
+        context: StatementContext,
     ) -> None:
-        """Record the attribute that an expression stands for as one that no row can set."""
-        dotted_names = self._foreign(context.scope.dotted_names_of(node))
+        """Record attributes that a part of a statement changes as ones that no row can set."""
+        dotted_names = self._foreign(names)
         if dotted_names:
             placement = self.make_placement(
                 statement, dotted_names, node, statement, text="", context=context
             )
             self.placements.append(placement)
-            placement.reason = _MUTATES
+            placement.reason = placement.reason or _MUTATES
 
     def _read_call(
         self, node: ast.Expr, call: ast.Call, context: StatementContext
@@ -279,16 +300,8 @@ class PileReader:
             self._read_block(node.body, context.under_block("for"))
 
     def _read_sweep(self, node: ast.For, context: StatementContext) -> None:
-        """Read a loop over `sys.modules` that replaces an original wherever a module has it.
-
-        The original is what a test in the loop compares with: `if value is lib.f: …`.
-        """
-        for test, statement in guarded_assignments(node):
-            originals = list[str]()
-            for comparison in ast.walk(test):
-                if isinstance(comparison, ast.Compare):
-                    compared = comparison.comparators[0]
-                    originals += context.scope.dotted_names_of(compared)
+        """Read a loop over `sys.modules` that replaces an original wherever a module has it."""
+        for statement, originals in swept(node, context.scope):
             dotted_names = self._foreign(originals)
             if dotted_names:
                 value = statement.value
@@ -371,17 +384,5 @@ class PileReader:
         return ""
 
     def _foreign(self, dotted_names: Iterable[str]) -> list[str]:
-        """Keep the dotted names of attributes that are neither the module's own nor Python's."""
-        own_prefix = f"{self.module.name}."
-        return [
-            name
-            for name in dotted_names
-            if ("." in name or "[" in name)
-            and not name.startswith(own_prefix)
-            and name.partition(".")[0] not in sys.stdlib_module_names
-        ]
-
-
-def _is_settable(target: ast.expr) -> bool:
-    """Return whether a row can set a target: an attribute or an item, but not a new module."""
-    return isinstance(target, _SETTABLE) and dotted(target.value) != "sys.modules"
+        """Keep the dotted names of other modules' attributes."""
+        return foreign(dotted_names, self.module.name)

@@ -18,11 +18,8 @@ from patchkit.authoring.adopt.guards import (
     last_of,
     old_pile,
 )
-from patchkit.authoring.adopt.observed import PileObservation, importable, observe
-from patchkit.authoring.adopt.pile_imports import (
-    imported_modules,
-    root_modules,
-)
+from patchkit.authoring.adopt.observed import PileObservation
+from patchkit.authoring.adopt.pile_imports import imported_modules
 from patchkit.authoring.adopt.pile_order import chained
 from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.placed_targets import (
@@ -73,16 +70,17 @@ class PileRows(AdoptedRows):
         self._base = common_package(self._patching)
 
     @property
+    def base(self) -> str:
+        """The package that contains all modules of the pile with rows; '' where there is none."""
+        return self._base
+
+    @property
     def project(self) -> str:
         """The name of upstream."""
         return self.requires.partition("==")[0]
 
     def run(self) -> None:
-        """Make the rows, in the order in which the pile makes its changes.
-
-        Raises:
-            ScaffoldError: The pile changes nothing.
-        """
+        """Make the rows, in the order in which the pile makes its changes."""
         rows_by_module = list[_ModuleRows]()
         words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
         for reader in self.readers:
@@ -96,15 +94,22 @@ class PileRows(AdoptedRows):
         self.codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
         for rows in rows_by_module:
             rows.run()
-        if not self.sites:
-            message = f"{self.origin} contains no patch that a row can express"
-            raise ScaffoldError(message)
         self.patches = list(chained(self.patches))
         with_bodies = [
             rows for rows in rows_by_module if last_of(rows.code) in self.bodies
         ]
         if self.patches:
             self._switch_off(with_bodies)
+
+    def refuse_empty(self) -> None:
+        """Refuse a pile of which there is no row, and nothing in the list.
+
+        Raises:
+            ScaffoldError: The pile changes nothing.
+        """
+        if not self.sites:
+            message = f"{self.origin} contains no patch that a row can express"
+            raise ScaffoldError(message)
 
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
         """Add the row that keeps the pile's modules from patching upstream a second time."""
@@ -122,38 +127,6 @@ class PileRows(AdoptedRows):
         row, body = old_pile(self._base, codes, packages, self.project, self.origin)
         self.patches.insert(0, row)
         self.bodies["patch_old_pile"] = body
-
-    def observe(self, pile: str, stubs: Sequence[str]) -> None:
-        """Import the pile in a child process, and list what it changes there and no row does.
-
-        Args:
-            pile: The folder, the wheel, or the name of the package.
-            stubs: Modules to replace by an empty stand-in where they cannot be imported.
-
-        Raises:
-            ScaffoldError: The pile cannot be imported from there, or the child failed.
-        """
-        own_packages = {reader.module.name.partition(".")[0] for reader in self.readers}
-        target_modules: set[str] = set()
-        for patch in self.patches:
-            target_modules.update(change.place.module for change in patch.changes)
-        packages = {name.partition(".")[0] for name in target_modules} - own_packages
-        upstream_modules = [
-            name for name in target_modules if name.partition(".")[0] in packages
-        ]
-        with importable(pile) as path:
-            self.observed = observe(
-                modules=root_modules(self.readers, self.codes) or [self._base],
-                imported_first=sorted(packages.union(upstream_modules)),
-                stubs=stubs,
-                packages=packages,
-                path=path,
-            )
-        self.observed.compare(self.patches)
-        for change in self.observed.unread:
-            reason = f"it was observed to become {change.by}; no statement that was read sets it"
-            # No statement is known that sets it: it has no file, line and code.
-            self.left.append(UnexpressedCode("", 0, "", reason, change.target))
 
     def leave(
         self, reader: PileReader, placement: Placement, reason: str, dotted_name: str

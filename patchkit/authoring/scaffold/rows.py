@@ -134,8 +134,8 @@ def change_text(change: Change, depth: int, room: int = 1) -> str:
     target_field, *names = _written_arguments(change)
     target = getattr(change, target_field)
     arguments = [literal(target)]
-    for name in names:
-        value = getattr(change, name)
+    values = {name: getattr(change, name) for name in names}
+    for name, value in values.items():
         arguments.append(f"{name}={literal(value)}")
     joined = ", ".join(arguments)
     one_line = f"{change.kind}({joined})"
@@ -143,6 +143,12 @@ def change_text(change: Change, depth: int, room: int = 1) -> str:
     width = len(margin) + len(one_line) + room
     if width <= WIDTH:
         return one_line
+    # A tuple that is too long for its line, too, has a line for each element.
+    inner_width = WIDTH - len(margin) - len(INDENT) - len(",")
+    for index, (name, value) in enumerate(values.items(), start=1):
+        if isinstance(value, tuple) and len(arguments[index]) > inner_width:
+            elements = [literal(element) for element in value]
+            arguments[index] = exploded(f"{name}=", elements, depth + 1)
     return exploded(change.kind, arguments, depth)
 
 

@@ -1,9 +1,11 @@
 """`patchkit adopt`: write rows and bodies for changes that were made in another way."""
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -27,6 +29,8 @@ from patchkit.authoring.adopt.patched_package import (
     package_of_paths,
     packages_in_diff,
 )
+from patchkit.authoring.adopt.pile_metadata import metadata_of
+from patchkit.authoring.adopt.pile_observation import ObservationOptions, observe_pile
 from patchkit.authoring.adopt.pile_order import read_pile
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.files import write
@@ -46,7 +50,25 @@ _NOT_RESTORED = "--restore: no file was given back, as what is in no row would b
 _FOR_DIFFS = (
     "-p, --prefix, --file and --keep-going: expected a diff, which they are for"
 )
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""Matches `module:function`."""
 _ENDS_OF_DIFFS = (".diff", ".patch", "-")
+
+
+class _Asked(NamedTuple):
+    """What the command line says of the child process that observes a pile.
+
+    Args:
+        observe: Whether there is one; None for where that is possible.
+        calls: The functions that it calls beside the entry points.
+        stubs: The modules that it fakes.
+        python: The Python that it runs.
+    """
+
+    observe: bool | None
+    calls: Sequence[str]
+    stubs: Sequence[str]
+    python: str
 
 
 @click.command("adopt")
@@ -68,12 +90,23 @@ _ENDS_OF_DIFFS = (".diff", ".patch", "-")
     help="Only this module of a pile; repeatable.",
 )
 @click.option(
-    "--observe",
-    is_flag=True,
-    help="Also import the pile in a child process, and compare.",
+    "--observe/--no-observe",
+    default=None,
+    help="Import the pile in a child process, call its entry points, and compare. The default "
+    "where upstream can be imported.",
 )
 @click.option(
-    "--stub", metavar="MODULE", multiple=True, help="With --observe: fake this module."
+    "--call",
+    "calls",
+    metavar="MODULE:FUNCTION",
+    multiple=True,
+    help="Also call this function of the pile; repeatable.",
+)
+@click.option(
+    "--stub", metavar="MODULE", multiple=True, help="Fake this module in the child."
+)
+@click.option(
+    "--python", metavar="FILE", help="The Python whose environment the child runs in."
 )
 @click.option(
     "--installed",
@@ -124,8 +157,10 @@ def command(
     into: str,
     package: str,
     only: tuple[str, ...],
-    observe: bool,
+    observe: bool | None,
+    calls: tuple[str, ...],
     stub: tuple[str, ...],
+    python: str | None,
     installed: bool,
     restore: bool,
     strip: int | None,
@@ -152,8 +187,10 @@ def command(
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    _check_options(restore=restore, installed=installed, stub=stub, observe=observe)
-    _check_sources(changed, is_script=is_script, yes=yes, is_other=installed or observe)
+    _check_options(restore=restore, installed=installed)
+    _check_calls(calls, is_off=observe is False, of_child=[*calls, *stub, python or ""])
+    is_other = installed or bool(observe)
+    _check_sources(changed, is_script=is_script, yes=yes, is_other=is_other)
     source = changed[0]
     diff_options = DiffOptions(strip, prefix, file, keep_going)
     is_difference = not is_script and _is_difference(
@@ -180,11 +217,16 @@ def command(
                 source, package, release_options, library, diff_options
             )
         else:
+            asked = _Asked(observe, calls, stub, python or sys.executable)
             pile = _adopt_pile(
-                source, package, release_options, library, only, pack.module
+                source,
+                package,
+                release_options,
+                library,
+                only,
+                pack.module,
+                asked,
             )
-            if observe and pile.patches:
-                pile.observe(source, stub)
             adopted, restore_files = pile, _restore_nothing
     if not restore:
         restore_files = _restore_nothing
@@ -223,17 +265,27 @@ def _finish(
     return int(bool(adopted.left))
 
 
-def _check_options(
-    *, restore: bool, installed: bool, stub: Sequence[str], observe: bool
-) -> None:
-    """Raise UsageError if `--restore` or `--stub` is set without the option that it belongs to."""
+def _check_options(*, restore: bool, installed: bool) -> None:
+    """Raise UsageError if `--restore` is set without the option that it belongs to."""
     if restore and not installed:
         raise click.UsageError(
             "--restore: found no --installed, expected both: it gives back what that adopts"
         )
-    if stub and not observe:
+
+
+def _check_calls(
+    calls: Sequence[str], *, is_off: bool, of_child: Sequence[str]
+) -> None:
+    """Raise UsageError if a call is none, or an option of the child is set and there is none."""
+    for call in calls:
+        if not _FUNCTION.fullmatch(call):
+            raise click.UsageError(
+                f"--call: found {call!r}, expected module:function, such as my_plugin:register"
+            )
+    if is_off and any(of_child):
         raise click.UsageError(
-            "--stub: found no --observe, expected both: the stub is for its import"
+            "--no-observe: found --call, --stub or --python, expected none: they are for the "
+            "child process that it leaves out"
         )
 
 
@@ -260,6 +312,32 @@ def _check_sources(
         raise click.UsageError(
             "--yes: found no --from-script, expected both: it lets scripts run"
         )
+
+
+def _observe(
+    pile: PileRows, changed: str, options: ObservationOptions, *, is_required: bool
+) -> None:
+    """Observe a pile; where that is impossible, say so, or raise if it was asked for.
+
+    Args:
+        pile: The rows of the pile; gets more.
+        changed: The pile.
+        options: What is observed.
+        is_required: Whether `--observe` was given.
+
+    Raises:
+        ScaffoldError: It is impossible, and was asked for.
+    """
+    try:
+        reason = observe_pile(pile, changed, options)
+    except ScaffoldError as error:
+        if is_required:
+            raise
+        reason = str(error)
+    if reason and is_required:
+        raise ScaffoldError(f"--observe: {reason}")
+    if reason:
+        say(f"not observed: {reason}")
 
 
 def _is_difference(
@@ -294,6 +372,7 @@ def _adopt_pile(
     library: Library,
     only: Sequence[str],
     pack: str,
+    asked: _Asked,
 ) -> PileRows:
     """Make rows of a pile: a package that patches another one by assignments.
 
@@ -304,10 +383,17 @@ def _adopt_pile(
         library: The library, for releases on the index.
         only: The modules of the pile to adopt; empty for all.
         pack: The name of the new pack.
+        asked: What is said of the child that observes it.
 
     Raises:
-        ScaffoldError: The pile patches nothing, or `only` names none of its modules.
+        ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
+            observed although that was asked for.
     """
+    metadata = metadata_of(changed)
+    pinned = metadata.pinned(package or DEFAULT)
+    if pinned and not any(release_options):
+        release_options = release_options._replace(releases=(pinned,))
+        say(f"{changed} requires {pinned}")
     packages = [package or DEFAULT]
     base = inputs.open_packages(release_options, packages, library)[-1]  # the newest
     package = package_of(base, package)
@@ -333,6 +419,12 @@ def _adopt_pile(
         readers=readers,
     )
     pile.run()
+    named = [(call, "--call") for call in asked.calls]
+    calls = [*metadata.calls, *named]
+    if asked.observe is not False:
+        options = ObservationOptions(package, asked.stubs, calls, asked.python)
+        _observe(pile, changed, options, is_required=bool(asked.observe))
+    pile.refuse_empty()
     return pile
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import AdoptedRows
+from patchkit.authoring.adopt.observed import PileObservation
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.adopt.scripts.adopting import ScriptRows
 from patchkit.authoring.scaffold.plan import PackLocation
@@ -83,6 +84,7 @@ def _print_pile(pile: PileRows, out: Console) -> None:
             f"\n{len(observed.inactive)} targets did not change: see --format json"
         )
         out.print(Text(inactive, "note"))
+        _print_depths(observed, out)
     _print_list(
         "copies that the pile sets by hand; rebind=True on the original does that",
         [f"{copy}  of {original}" for copy, original in pile.by_hand.items()],
@@ -102,6 +104,18 @@ def _print_pile(pile: PileRows, out: Console) -> None:
             [f"{module}: {fault}" for module, fault in observed.faults.items()],
             out,
         )
+
+
+def _print_depths(observed: PileObservation, out: Console) -> None:
+    """Print how deep the observed changes were understood, and what was not run or not cut off."""
+    if observed.depths:
+        numbers = Counter(observed.depths.values())
+        depths = ", ".join(f"{number} {depth}" for depth, number in numbers.items())
+        total = len(observed.depths)
+        out.print(Text(f"{total} changes were observed: {depths}", "note"))
+    if not observed.is_cut_off:
+        out.print(Text("the child could reach the network", "note"))
+    _print_list("statements that were never run", observed.not_run, out)
 
 
 def _print_list(title: str, lines: Sequence[str], out: Console) -> None:
@@ -132,7 +146,9 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
         data["by_hand"] = adopted.by_hand
         data["observed"] = None
         if adopted.observed:
-            data["observed"] = dataclasses.asdict(adopted.observed)
+            observed = dataclasses.asdict(adopted.observed)
+            del observed["lines"], observed["users"]  # only for `not_run` and the rows
+            data["observed"] = observed
     if isinstance(adopted, ScriptRows):
         data["script"] = script_json(adopted)
     return to_json(data)

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     import pytest
     from support.packages import World
 
-INTO_MINE = ["--into", "mine", "--of", "up", "--releases", "up==1.0"]
-"""Options of `adopt`: rows for `up` 1.0, in a pack `mine`."""
+INTO_MINE = ["--into", "mine", "--of", "up", "--releases", "up==1.0", "--no-observe"]
+"""Options of `adopt`: rows for `up` 1.0, in a pack `mine`, by reading alone; `--observe` behind it
+observes."""
 
 
 def serve(

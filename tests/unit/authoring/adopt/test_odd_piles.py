@@ -225,13 +225,17 @@ def test_names_of_files_stay_names(
     assert [line for line in lines if line.startswith("import")] == []
 
 
-def test_without_rows_there_is_nothing_to_observe(
+@pytest.mark.processes
+def test_a_pile_without_rows_is_observed_too(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--observe` looks only at modules that rows change."""
+    """What it changes in a way that no row says becomes the call of its text."""
     report = adopt(here, capsys, {"patches": f"{HEAD}C.size += 1\n"}, "--observe")
-    assert report["observed"] is None
-    assert len(report["left"]) == 1
+    assert report["observed"]["depths"] == {"up.lib:C.size": "called"}
+    assert report["observed"]["not_run"] == []
+    assert report["left"] == []
+    theirs, ours = answers(here)
+    assert ours == theirs
 
 
 @pytest.mark.processes

@@ -39,7 +39,12 @@ def test_observing_lists_what_no_row_does(
     seen = report["observed"]
     assert seen["faults"] == {}
     assert seen["copies"] == {"up.lib:g": ["up.user:g"]}
-    assert seen["inactive"] == ["up.lib:extra"]
+    assert seen["inactive"] == []
+    assert seen["depths"] == {
+        "up.lib:g": "read",
+        "up.lib:extra": "read",
+        "up.lib:C.m": "in no row",
+    }
     assert [place["place"] for place in report["left"]] == ["up.lib:C.m"]
     shutil.rmtree(here.folder / "mine")
     failing = {"patches": "import nowhere\n" + dedent(text)}
@@ -81,7 +86,8 @@ def test_a_pile_that_no_row_can_express_is_listed(
             ["--only", "patches"],
             "--only: found no module patches in pile, expected its dotted name",
         ),
-        (["--stub", "absent"], "--stub: found no --observe, expected both"),
+        (["--stub", "absent"], "--no-observe: found --call, --stub or --python"),
+        (["--observe", "--call", "f"], "--call: found 'f', expected module:function"),
         (["--into", "my-pack"], "found 'my-pack', expected a name to import"),
     ],
 )

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from patchkit.authoring.scaffold.row_edits import with_row
 from patchkit.authoring.scaffold.rows import is_named, new_pack, row_text
-from patchkit.core.rows.declaration import Edit, Patch, Role, Wrap
+from patchkit.core.rows import declaration
+from patchkit.core.rows.declaration import AfterImport, Edit, Patch, Role, Wrap
 from patchkit.errors import ScaffoldError
 
 FILE = Path("my_pack/__init__.py")
@@ -159,3 +160,13 @@ def test_a_name_is_looked_for_as_it_is_written() -> None:
     patch = NEW.__replace__(name="new.one")
     assert is_named(b'Patch(name="new.one")', patch)
     assert not is_named(b'Patch(name="new-one")', patch)
+
+
+def test_a_tuple_that_is_too_long_has_a_line_for_each_element() -> None:
+    """As a formatter would write it; a short one stays on its line."""
+    targets = tuple(f"up.package.module:Class{number}.method" for number in range(3))
+    row = NEW.__replace__(changes=(AfterImport("up", call="f", sets=targets),))
+    text = row_text(row)
+    assert f'            sets=(\n                "{targets[0]}",\n' in text
+    assert max(map(len, text.splitlines())) <= 88
+    assert eval(text, vars(declaration)) == row

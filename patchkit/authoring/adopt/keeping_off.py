@@ -1,0 +1,131 @@
+"""Writes what keeps functions of a pile off that rows call in their place.
+
+A pile is a package that patches upstream. Its functions that do so are called by others: by the
+plugin loader of upstream, for an entry point. Where a row calls one, nobody else may.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from patchkit.core.rows.declaration import AfterImport, Patch, Role
+
+_HEAD = '''"""Keeps functions of {origin} off: rows of this pack call them."""
+
+import sys
+'''
+_OFF = '''
+
+def put_off(module, path):
+    """Put a function that does nothing in the place of one; returns what takes that back."""
+    owner = sys.modules[module]
+    *outer, name = path.split(".")
+    for part in outer:
+        owner = getattr(owner, part)
+    original = getattr(owner, name)
+
+    def nothing(*args, **kwargs):
+        """Do nothing: a row has called the function, or will."""
+
+    nothing.adopted = original
+    setattr(owner, name, nothing)
+    return lambda: setattr(owner, name, original)
+'''
+_KEEP_OFF = '''
+
+def {name}():
+    """Keep {call} off."""
+    return put_off("{module}", "{path}")
+'''
+_GET = "    def __getattr__(self, name):\n"
+_GET_NOTHING = """\
+        if f"{{self.__name__}}:{{name}}" in {calls!r}:
+            return lambda *args, **kwargs: None
+"""
+
+
+class PileFunction(NamedTuple):
+    """A function of a pile that patches upstream as it is called.
+
+    Args:
+        module: Its module.
+        path: Its name there; a method has that of its class before it, with a dot.
+    """
+
+    module: str
+    path: str
+
+    @classmethod
+    def of(cls, call: str) -> "PileFunction":
+        """Read `module:name`.
+
+        Args:
+            call: The text.
+
+        Returns:
+            The function.
+        """
+        module, _, path = call.partition(":")
+        return cls(module, path)
+
+    @property
+    def word(self) -> str:
+        """A word that names the function in rows and bodies, such as `pile_register`."""
+        return f"{self.module}.{self.path}".replace(".", "_").lower().strip("_")
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.path}"
+
+
+def keep_off(
+    rows: list[Patch],
+    bodies: dict[str, str],
+    functions: Iterable[PileFunction],
+    codes: Mapping[str, str],
+    *,
+    origin: str,
+    project: str,
+) -> None:
+    """Add to the row `old-pile` what keeps functions of the pile off, or make that row.
+
+    Args:
+        rows: The rows, the row `old-pile` first; are changed.
+        bodies: By name, the texts of their bodies; are changed.
+        functions: The functions.
+        codes: The modules of the pile that have a stand-in.
+        origin: The name of the pile.
+        project: The name of upstream's distribution.
+    """
+    body = bodies.get("patch_old_pile", "")
+    has_stand_ins = bool(body)
+    if not body:
+        body = _HEAD.format(origin=origin)
+    changes = list[AfterImport]()
+    for function in functions:
+        # Who imports a module that has a stand-in gets what the stand-in has.
+        if has_stand_ins and function.module in codes:
+            getter = _GET_NOTHING.format(calls=[str(function)])
+            body = body.replace(_GET, f"{_GET}{getter}", 1)
+            continue
+        if not changes:
+            body += _OFF
+        name = f"keep_off_{function.word}"
+        body += _KEEP_OFF.format(
+            name=name, call=function, module=function.module, path=function.path
+        )
+        changes.append(AfterImport(function.module, call=name))
+    bodies["patch_old_pile"] = body
+    if has_stand_ins:
+        row = rows[0]
+        rows[0] = row.__replace__(changes=(*row.changes, *changes))
+    else:
+        row = Patch(
+            name="old-pile",
+            body="patch_old_pile",
+            requires=(f"{project}>=0,<9999",),  # any release
+            roles=frozenset(Role),
+            changes=tuple(changes),
+            why=f"The rows of this pack call functions of {origin}: nobody else may.",
+            upstream=f"none: adopted from {origin}",
+            sunset="the pile is gone",
+        )
+        rows.insert(0, row)

@@ -1,0 +1,121 @@
+"""Reads from the metadata of a pile which release it is for, and which functions others call."""
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import Distribution, PathDistribution, packages_distributions
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import Path as PathInZip
+from zipfile import ZipFile
+
+from patchkit.core.rows.project import parse_toml
+from patchkit.core.versions.requirements import canonical, parse_requirement
+from patchkit.errors import RequirementError
+
+GROUPS = ("vllm.general_plugins", "vllm.platform_plugins", "sglang.srt.plugins")
+"""The groups of entry points whose functions vLLM and SGLang call as they start."""
+
+
+class PileMetadata(NamedTuple):
+    """What the metadata of a pile says.
+
+    Args:
+        requirements: What it requires.
+        calls: The functions that others call, as `module:name`, each with its group.
+    """
+
+    requirements: Sequence[str] = ()
+    calls: Sequence[tuple[str, str]] = ()
+
+    def pinned(self, package: str) -> str | None:
+        """Return the requirement that names one release of a package; None where there is none.
+
+        Args:
+            package: The name of the package's distribution.
+        """
+        for text in self.requirements:
+            try:
+                requirement = parse_requirement(text)
+            except RequirementError:
+                continue
+            if canonical(requirement.name) != canonical(package):
+                continue
+            for clause in requirement.specifier:
+                if clause.operator in ("==", "===") and "*" not in clause.version:
+                    return f"{package}=={clause.version}"
+        return None
+
+
+def metadata_of(pile: str) -> PileMetadata:
+    """Read the metadata of a pile; it is empty where there is none.
+
+    Args:
+        pile: A folder, a wheel, or the name of an installed package.
+
+    Returns:
+        What it says.
+
+    Raises:
+        SettingsError: The `pyproject.toml` of the folder is no TOML.
+    """
+    path = Path(pile)
+    if path.is_dir():
+        return _of_project(path.resolve())
+    if pile.endswith(".whl") and path.is_file():
+        return _of_wheel(path)
+    for name in packages_distributions().get(pile, ()):
+        return _of_distribution(Distribution.from_name(name))
+    return PileMetadata()
+
+
+def _of_wheel(wheel: Path) -> PileMetadata:
+    """Read the metadata of a wheel."""
+    with ZipFile(wheel) as archive:
+        for folder in PathInZip(archive).iterdir():
+            if folder.name.endswith(".dist-info"):
+                # A path in an archive has the methods that are used of a path.
+                distribution = PathDistribution(folder)
+                return _of_distribution(distribution)
+    return PileMetadata()
+
+
+def _of_distribution(distribution: Distribution) -> PileMetadata:
+    """Read the metadata of a distribution."""
+    calls = [
+        (entry.value, entry.group)
+        for entry in distribution.entry_points
+        if entry.group in GROUPS
+    ]
+    return PileMetadata(tuple(distribution.requires or ()), _functions(calls))
+
+
+def _of_project(folder: Path) -> PileMetadata:
+    """Read the metadata of the project that a folder is, or is a package of."""
+    # The package may lie in `src`, or in the project itself.
+    for project in (folder, *folder.parents[:2]):
+        file = project / "pyproject.toml"
+        if file.is_file():
+            table = parse_toml(file, file.read_bytes()).get("project", {})
+            return _of_table(table)
+    return PileMetadata()
+
+
+def _of_table(project: dict[str, Any]) -> PileMetadata:
+    """Read the table `project` of a `pyproject.toml`."""
+    requirements = project.get("dependencies", ())
+    groups = project.get("entry-points", {})
+    calls = [
+        (str(value), group)
+        for group in GROUPS
+        for value in groups.get(group, {}).values()
+    ]
+    return PileMetadata(tuple(map(str, requirements)), _functions(calls))
+
+
+def _functions(calls: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Keep the entry points that name functions, without their extras."""
+    functions = list[tuple[str, str]]()
+    for value, group in calls:
+        name = value.partition("[")[0].strip().replace(" ", "")
+        if ":" in name:
+            functions.append((name, group))
+    return functions

@@ -1,0 +1,5 @@
+from up import lib, user
+from up.lib import C
+
+delattr(lib, "g")
+C.new = 1
