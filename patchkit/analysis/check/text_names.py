@@ -21,8 +21,8 @@ _KNOWN = {*dir(builtins), *keyword.kwlist, *_OF_MODULES, "__class__"}
 _UNDECIDABLE = {"eval", "exec", "globals", "NameError", "vars"}
 """Code with one of these words may define a name, or may go on where nothing defines it."""
 
-_OF_TYPES = {
-    *(
+_OF_TYPES = frozenset(
+    (
         "Callable",
         "Collection",
         "Deque",
@@ -31,8 +31,6 @@ _OF_TYPES = {
         "Iterable",
         "Iterator",
         "List",
-    ),
-    *(
         "Mapping",
         "MutableMapping",
         "Optional",
@@ -41,9 +39,15 @@ _OF_TYPES = {
         "Tuple",
         "Type",
         "Union",
-    ),
-    *("deque", "dict", "frozenset", "list", "set", "tuple", "type"),
-}
+        "deque",
+        "dict",
+        "frozenset",
+        "list",
+        "set",
+        "tuple",
+        "type",
+    )
+)
 """What has types in its brackets, so that a string there is a type; elsewhere it may be a value."""
 
 

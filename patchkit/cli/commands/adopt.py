@@ -3,72 +3,44 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
 
-from patchkit.analysis.check.fact_store import FactStore
-from patchkit.analysis.check.opening import of_release
-from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.reading.releases import Library, find_releases
-from patchkit.analysis.uses.packages import open_package
-from patchkit.authoring.adopt.dialects import dialects
-from patchkit.authoring.adopt.diff_files import DiffFiles, DiffOptions
+from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.authoring.adopt.diff_files import DiffOptions
 from patchkit.authoring.adopt.differing import (
     AdoptedRows,
-    DifferenceRows,
-    of_releases,
 )
-from patchkit.authoring.adopt.installation import EditedInstallation
 from patchkit.authoring.adopt.patched_package import (
     DEFAULT,
     is_release_of,
-    package_of,
-    package_of_paths,
-    packages_in_diff,
 )
-from patchkit.authoring.adopt.pile_metadata import metadata_of
-from patchkit.authoring.adopt.pile_observation import ObservationOptions, observe_pile
-from patchkit.authoring.adopt.pile_order import read_pile
-from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.files import write
-from patchkit.authoring.scaffold.plan import INIT, PackLocation, place_of
+from patchkit.authoring.scaffold.plan import PackLocation, place_of
 from patchkit.cli import inputs, options
+from patchkit.cli.adopted_sources import (
+    ENDS_OF_DIFFS,
+    ChildOptions,
+    adopt_difference,
+    adopt_installation,
+    adopt_pile,
+    base_of,
+    requirement_of,
+    restore_nothing,
+)
 from patchkit.cli.commands.new import find_file
-from patchkit.cli.output import progress_bar, say
+from patchkit.cli.output import progress_bar
 from patchkit.cli.report.adopt import adopted_json, print_adopted
 from patchkit.cli.script_runs import adopt_scripts
-from patchkit.core.versions.requirements import FoundVersion, canonical
-from patchkit.errors import ScaffoldError, UpstreamError
+from patchkit.errors import ScaffoldError
 
-AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
-"""The rows, and a function that restores the edited files of an installation."""
-
-_NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
 _FOR_DIFFS = (
     "-p, --prefix, --file and --keep-going: expected a diff, which they are for"
 )
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 """Matches `module:function`."""
-_ENDS_OF_DIFFS = (".diff", ".patch", "-")
-
-
-class _Asked(NamedTuple):
-    """What the command line says of the child process that observes a pile.
-
-    Args:
-        observe: Whether there is one; None for where that is possible.
-        calls: The functions that it calls beside the entry points.
-        stubs: The modules that it fakes.
-        python: The Python that it runs.
-    """
-
-    observe: bool | None
-    calls: Sequence[str]
-    stubs: Sequence[str]
-    python: str
 
 
 @click.command("adopt")
@@ -163,10 +135,6 @@ def command(
     python: str | None,
     installed: bool,
     restore: bool,
-    strip: int | None,
-    prefix: str,
-    file: str,
-    keep_going: bool,
     is_script: bool,
     timeout: float,
     yes: bool,
@@ -174,6 +142,7 @@ def command(
     dry_run: bool,
     library: Library,
     form: str,
+    **of_diff: Any,
 ) -> int:
     """Write rows and bodies that make the same changes.
 
@@ -192,49 +161,34 @@ def command(
     is_other = installed or bool(observe)
     _check_sources(changed, is_script=is_script, yes=yes, is_other=is_other)
     source = changed[0]
-    diff_options = DiffOptions(strip, prefix, file, keep_going)
+    diff_options = DiffOptions(**of_diff)
     is_difference = not is_script and _is_difference(
-        source, package, release_options, file
+        source, package, release_options, diff_options.file
     )
     if diff_options != DiffOptions() and (installed or not is_difference):
         raise click.UsageError(_FOR_DIFFS)
     pack = _new_pack(into)
     if is_script:
-        packages = [package or DEFAULT]
-        base = inputs.open_packages(release_options, packages, library)[-1]
-        package = package_of(base, package)
-        requirement = _requirement(package, base.version)
+        base, package = base_of(package, release_options, library)
+        requirement = requirement_of(package, base.version)
         scripts = adopt_scripts(
             changed, base, package, requirement, timeout=timeout, is_confirmed=yes
         )
         return _finish(scripts, pack, form, dry_run=dry_run)
-    adopted: AdoptedRows
     with progress_bar():
         if installed:
-            adopted, restore_files = _adopt_installation(source, package, library)
+            adopted, restore_files = adopt_installation(source, package, library)
         elif is_difference:
-            adopted, restore_files = _adopt_difference(
+            adopted, restore_files = adopt_difference(
                 source, package, release_options, library, diff_options
             )
         else:
-            asked = _Asked(observe, calls, stub, python or sys.executable)
-            pile = _adopt_pile(
-                source,
-                package,
-                release_options,
-                library,
-                only,
-                pack.module,
-                asked,
+            asked = ChildOptions(observe, calls, stub, python or sys.executable)
+            adopted, restore_files = adopt_pile(
+                source, package, release_options, library, only, pack.module, asked
             )
-            adopted, restore_files = pile, _restore_nothing
-    if not restore:
-        restore_files = _restore_nothing
-    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
-
-
-def _restore_nothing() -> None:
-    """Do nothing: only an edited installation has files to restore."""
+    finish = restore_files if restore else restore_nothing
+    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=finish)
 
 
 def _finish(
@@ -243,7 +197,7 @@ def _finish(
     form: str,
     *,
     dry_run: bool,
-    restore_files: Callable[[], None] = _restore_nothing,
+    restore_files: Callable[[], None] = restore_nothing,
 ) -> int:
     """Write the pack and print the report; return the exit code.
 
@@ -314,37 +268,11 @@ def _check_sources(
         )
 
 
-def _observe(
-    pile: PileRows, changed: str, options: ObservationOptions, *, is_required: bool
-) -> None:
-    """Observe a pile; where that is impossible, say so, or raise if it was asked for.
-
-    Args:
-        pile: The rows of the pile; gets more.
-        changed: The pile.
-        options: What is observed.
-        is_required: Whether `--observe` was given.
-
-    Raises:
-        ScaffoldError: It is impossible, and was asked for.
-    """
-    try:
-        reason = observe_pile(pile, changed, options)
-    except ScaffoldError as error:
-        if is_required:
-            raise
-        reason = str(error)
-    if reason and is_required:
-        raise ScaffoldError(f"--observe: {reason}")
-    if reason:
-        say(f"not observed: {reason}")
-
-
 def _is_difference(
     changed: str, package: str, release_options: options.ReleaseOptions, file: str
 ) -> bool:
     """Return whether the argument is a diff, or a release of the package such as `vllm==1.0`."""
-    if changed.endswith(_ENDS_OF_DIFFS) or file:
+    if changed.endswith(ENDS_OF_DIFFS) or file:
         return True
     named = [package] if package else [DEFAULT, *release_options.releases]
     return is_release_of(changed, named)
@@ -363,189 +291,3 @@ def _new_pack(into: str) -> PackLocation:
     if pack.file.exists() and pack.file.read_bytes().strip():
         raise ScaffoldError(f"--into: found rows in {pack.file}, expected a new pack")
     return pack
-
-
-def _adopt_pile(
-    changed: str,
-    package: str,
-    release_options: options.ReleaseOptions,
-    library: Library,
-    only: Sequence[str],
-    pack: str,
-    asked: _Asked,
-) -> PileRows:
-    """Make rows of a pile: a package that patches another one by assignments.
-
-    Args:
-        changed: The pile: an installed package, a folder, a wheel, or a release.
-        package: The package that it patches.
-        release_options: The release of that package.
-        library: The library, for releases on the index.
-        only: The modules of the pile to adopt; empty for all.
-        pack: The name of the new pack.
-        asked: What is said of the child that observes it.
-
-    Raises:
-        ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
-            observed although that was asked for.
-    """
-    metadata = metadata_of(changed)
-    pinned = metadata.pinned(package or DEFAULT)
-    if pinned and not any(release_options):
-        release_options = release_options._replace(releases=(pinned,))
-        say(f"{changed} requires {pinned}")
-    packages = [package or DEFAULT]
-    base = inputs.open_packages(release_options, packages, library)[-1]  # the newest
-    package = package_of(base, package)
-    if Path(changed, "..", INIT).is_file():  # the folder around it is a package
-        say(
-            f"{changed} is a part of a package: adopt all of that, with --only for this part"
-        )
-    name, source = open_package(changed, library)
-    readers = read_pile(source, only, dialects())
-    if only and not readers:
-        raise ScaffoldError(
-            f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
-            "of its package"
-        )
-    # The name of a wheel begins with the distribution and the version.
-    if changed.endswith(".whl"):
-        name = "-".join(Path(changed).name.split("-")[:2])
-    pile = PileRows(
-        _requirement(package, base.version),
-        name,
-        release=base,
-        pack=pack,
-        readers=readers,
-    )
-    pile.run()
-    named = [(call, "--call") for call in asked.calls]
-    calls = [*metadata.calls, *named]
-    if asked.observe is not False:
-        options = ObservationOptions(package, asked.stubs, calls, asked.python)
-        _observe(pile, changed, options, is_required=bool(asked.observe))
-    pile.refuse_empty()
-    return pile
-
-
-def _adopt_difference(
-    changed: str,
-    package: str,
-    release_options: options.ReleaseOptions,
-    library: Library,
-    diff_options: DiffOptions,
-) -> AdoptedAndRestore:
-    """Make rows of a unified diff, or of the differences to a later release.
-
-    Args:
-        changed: The file of the diff, `-` for stdin, or a release such as `vllm==1.0`.
-        package: The package that is patched.
-        release_options: The release that the rows are for.
-        library: The library, for releases on the index.
-        diff_options: How a diff is read.
-
-    Raises:
-        ScaffoldError: The diff does not fit the release, or contains no change.
-        UpstreamError: There is no such later release.
-    """
-    is_diff = changed.endswith(_ENDS_OF_DIFFS) or bool(diff_options.file)
-    text = _text_of(changed) if is_diff else ""
-    base = _base(package, text, release_options, library)
-    package = package_of(base, package)
-    adopted = DifferenceRows(
-        _requirement(package, base.version), Path(changed).name, release=base
-    )
-    if is_diff:
-        diff = DiffFiles(changed, base.source, diff_options)
-        diff.read(text)
-        files, adopted.left = diff.files, diff.left
-    else:
-        later = find_releases(changed, library)
-        if not later:
-            raise UpstreamError(
-                f"found no release that {changed!r} allows, expected one at least on the index"
-            )
-        # Compare with the newest release that is allowed.
-        files = list(
-            of_releases(base.source, later[-1].source, package.replace("-", "_"))
-        )
-    adopted.add(files)
-    return adopted, _restore_nothing
-
-
-def _base(
-    package: str,
-    text: str,
-    release_options: options.ReleaseOptions,
-    library: Library,
-) -> CheckedRelease:
-    """Open the newest release that the options name.
-
-    Args:
-        package: The package that is patched; '' for the one that a diff or the release says.
-        text: The diff; '' for none.
-        release_options: The release that the rows are for.
-        library: The library, for releases on the index.
-
-    Raises:
-        UpstreamError: There is none.
-    """
-    packages = [package] if package else packages_in_diff(text)
-    for name in packages[:-1]:
-        with suppress(UpstreamError):
-            return inputs.open_packages(release_options, [name], library)[-1]
-    return inputs.open_packages(release_options, packages[-1:], library)[-1]
-
-
-def _adopt_installation(
-    changed: str, package: str, library: Library
-) -> AdoptedAndRestore:
-    """Make rows of the edits in the files of an installed distribution.
-
-    Args:
-        changed: The name of the distribution.
-        package: The package that is patched.
-        library: The library, which has the files as they were published.
-
-    Raises:
-        ScaffoldError: Nothing was edited.
-        UpstreamError: The distribution is not installed, or its release is not on the index.
-    """
-    installation = EditedInstallation(changed)
-    version = installation.version
-    releases = find_releases(f"{changed}=={version}", library)
-    if not releases:
-        raise UpstreamError(
-            f"found no {changed} {version} on the index, expected it, to compare the installed "
-            "files with it"
-        )
-    files = installation.differing(releases[-1].source)
-    package = package or package_of_paths([file.path for file in files], changed)
-    origin = f"{changed} {version} as it was edited here"
-    release = of_release(releases[-1], FactStore(library.cache))
-    adopted = DifferenceRows(_requirement(package, version), origin, release=release)
-    adopted.add(files)
-
-    def restore() -> None:
-        """Give back the edited files, unless some of their changes are in no row."""
-        if adopted.left:
-            say(_NOT_RESTORED)
-        else:
-            installation.restore(files)
-
-    return adopted, restore
-
-
-def _requirement(package: str, version: str) -> str:
-    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it."""
-    return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"
-
-
-def _text_of(file: str) -> str:
-    """Read a diff from a file, or from stdin for `-`; ScaffoldError if it cannot be read."""
-    if file == "-":
-        return sys.stdin.read()
-    try:
-        return Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScaffoldError(f"{file}: {error}, expected a unified diff") from error

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from patchkit.authoring.adopt.isolation import Isolation
 from patchkit.authoring.adopt.scripts.adopting import ScriptRows
-from patchkit.authoring.adopt.scripts.plan import LeftOut, ScriptPlan
+from patchkit.authoring.adopt.scripts.plan import LeftOutStep, ScriptPlan
 from patchkit.cli.report.as_json import Data
 from patchkit.cli.report.words import one_line, printable
 
@@ -27,7 +27,7 @@ def plan_lines(plan: ScriptPlan, release: str) -> Iterator[str]:
     yield from left_out_lines(plan.left_out)
 
 
-def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+def left_out_lines(left_out: Sequence[LeftOutStep]) -> Iterator[str]:
     """Yield the lines that say what is not run.
 
     Args:

@@ -12,7 +12,7 @@ from patchkit.authoring.adopt.diff_paths import MODULE
 from patchkit.authoring.adopt.difference import UnexpressedCode
 from patchkit.authoring.adopt.differing import DifferenceRows
 from patchkit.authoring.adopt.isolation import IsolatedRun, Isolation, run_isolated
-from patchkit.authoring.adopt.scripts.plan import LeftOut, ScriptPlan, Step
+from patchkit.authoring.adopt.scripts.plan import LeftOutStep, ScriptPlan, Step
 from patchkit.authoring.adopt.scripts.snapshots import Snapshot
 from patchkit.authoring.adopt.scripts.stand_ins import StandIns
 from patchkit.authoring.adopt.scripts.workspace import Workspace
@@ -33,7 +33,7 @@ class ScriptRows(DifferenceRows):
     """
 
     steps: list[Step] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutStep] = field(default_factory=list)
     isolation: Isolation = field(default_factory=Isolation)
 
 
@@ -137,7 +137,7 @@ class ScriptRun:
             writable=[self._workspace.folder],
         )
         for text in self._stand_ins.take_left_out():
-            rows.left_out.append(LeftOut(step.file, step.line, text))
+            rows.left_out.append(LeftOutStep(step.file, step.line, text))
         return self._fault_of(finished)
 
     def _fault_of(self, finished: IsolatedRun) -> str:

@@ -8,7 +8,7 @@ from patchkit.authoring.adopt.scripts.dockerfile import Instruction, read_instru
 from patchkit.authoring.adopt.scripts.paths import PathRules
 from patchkit.authoring.adopt.scripts.plan import (
     FileCopy,
-    LeftOut,
+    LeftOutStep,
     ScriptPlan,
     Step,
     is_small,
@@ -314,7 +314,7 @@ class DockerfileSteps:
 
     def _leave_out(self, instruction: Instruction, text: str) -> None:
         """List what is not run."""
-        self.plan.left_out.append(LeftOut(self._file, instruction.line, text))
+        self.plan.left_out.append(LeftOutStep(self._file, instruction.line, text))
 
 
 def _joined(commands: list[ShellCommand]) -> str:

@@ -81,7 +81,7 @@ class Step(NamedTuple):
         return self.text.partition("\n")[0]
 
 
-class LeftOut(NamedTuple):
+class LeftOutStep(NamedTuple):
     """A part of a script that is not run.
 
     Args:
@@ -105,7 +105,7 @@ class ScriptPlan:
     """
 
     steps: list[Step] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutStep] = field(default_factory=list)
 
     @property
     def told(self) -> list[Step]:
