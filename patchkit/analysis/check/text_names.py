@@ -22,27 +22,29 @@ _UNDECIDABLE = {"eval", "exec", "globals", "NameError", "vars"}
 """Code with one of these words may define a name, or may go on where nothing defines it."""
 
 _OF_TYPES = {
-    *(
-        "Callable",
-        "Collection",
-        "Deque",
-        "Dict",
-        "FrozenSet",
-        "Iterable",
-        "Iterator",
-        "List",
-    ),
-    *(
-        "Mapping",
-        "MutableMapping",
-        "Optional",
-        "Sequence",
-        "Set",
-        "Tuple",
-        "Type",
-        "Union",
-    ),
-    *("deque", "dict", "frozenset", "list", "set", "tuple", "type"),
+    "Callable",
+    "Collection",
+    "Deque",
+    "Dict",
+    "FrozenSet",
+    "Iterable",
+    "Iterator",
+    "List",
+    "Mapping",
+    "MutableMapping",
+    "Optional",
+    "Sequence",
+    "Set",
+    "Tuple",
+    "Type",
+    "Union",
+    "deque",
+    "dict",
+    "frozenset",
+    "list",
+    "set",
+    "tuple",
+    "type",
 }
 """What has types in its brackets, so that a string there is a type; elsewhere it may be a value."""
 
@@ -168,6 +170,29 @@ def globals_read(text: str) -> set[str]:
     except (SyntaxError, ValueError, RecursionError):
         return set()
     return set(_read_in_functions(table)).difference(_set_globals(table))
+
+
+def defaults_read(text: str) -> set[str]:
+    """Return the names that the defaults of a function's parameters read.
+
+    Args:
+        text: The source of the function.
+
+    Returns:
+        The names; none for a method, whose defaults may read names of its class, too.
+    """
+    try:
+        (function,) = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    parameters = function.args
+    defaults = [*parameters.defaults, *filter(None, parameters.kw_defaults)]
+    names: set[str] = set()
+    for default in defaults:
+        names |= _evaluated(ast.unparse(default))
+    return names
 
 
 class _WithoutAnnotations(ast.NodeTransformer):

@@ -4,8 +4,10 @@ Such a change can be made, and raises a NameError when its code runs.
 """
 
 import builtins
+import keyword
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.edit_sequence import edited
@@ -13,6 +15,7 @@ from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.text_names import (
+    defaults_read,
     globals_read,
     may_set,
     names_to_find,
@@ -32,6 +35,7 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import TargetError, near
+from patchkit.registry import OWN_PACKS
 
 
 class UnknownNames:
@@ -88,7 +92,8 @@ class UnknownNames:
                 continue
             if self._may_be_set(name, module, release):
                 continue
-            question = near(name, sorted({*words(text), *dir(builtins)} - {name}))
+            module_text = next(_texts_around(module, release), "")
+            question = _question(name, text, module_text)
             yield Fault(
                 codes.UNKNOWN_NAME,
                 f"{where} reads {name}, which nothing in {module} defines{question}",
@@ -150,7 +155,9 @@ class UnknownNames:
                 return True
         if any(may_set(text, name) for text in _texts_around(module, release)):
             return True
-        return any(may_set(text, name, is_of_pack=True) for text in self._pack_texts)
+        if any(may_set(text, name, is_of_pack=True) for text in self._pack_texts):
+            return True
+        return any(may_set(text, name) for text in self._package_texts)
 
     @cached_property
     def _pack_texts(self) -> list[str]:
@@ -158,13 +165,40 @@ class UnknownNames:
         texts: list[str] = []
         for pack in self._packs:
             source = PackSource(pack)
-            files = source.path.parent.rglob("*.py") if source.bodies else ()
-            texts += [
-                file.read_text("utf-8", errors="replace")
-                for file in files
-                if file != source.path
-            ]
+            if source.bodies:
+                texts += _texts_in(source.path.parent, source.path)
         return texts
+
+    @cached_property
+    def _package_texts(self) -> list[str]:
+        """The code of the packages that packs are in: bodies may call it."""
+        texts: list[str] = []
+        for pack in self._packs:
+            package = pack.partition(".")[0]
+            if package != pack and pack not in OWN_PACKS:
+                source = PackSource(pack)
+                texts += _texts_in(source.root / package, source.path)
+        return texts
+
+
+def _texts_in(folder: Path, declaring: Path) -> list[str]:
+    """Read the Python files in a folder, but for the one that declares rows."""
+    return [
+        file.read_text("utf-8", errors="replace")
+        for file in folder.rglob("*.py")
+        if file != declaring
+    ]
+
+
+def _question(name: str, text: str, module_text: str) -> str:
+    """Ask whether a name of the function was meant, or else one of the module or a builtin.
+
+    These are many: one of them that is a little like the name would be an odd question.
+    """
+    of_function = words(text) - {name} - {*keyword.kwlist}
+    others = {*words(module_text), *dir(builtins)} - {name}
+    question = near(name, sorted(of_function), likeness=0.6)
+    return question or near(name, sorted(others), likeness=0.75)
 
 
 def _texts_around(module: str, release: CheckedRelease) -> Iterator[str]:
@@ -205,6 +239,7 @@ def _is_in_body(name: str, row: Row, pack: PackSource) -> bool:
 def _read_by(change: Edit, text: str) -> set[str]:
     """Return the names that an edited function reads from its module; none if that is unknown."""
     try:
-        return globals_read(edited(change, text))
+        new_text = edited(change, text)
     except TargetError:
         return set()  # it needs what another Edit has changed before
+    return globals_read(new_text) | defaults_read(new_text)
