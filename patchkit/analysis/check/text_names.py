@@ -140,10 +140,13 @@ def may_set(text: str, name: str, *, is_of_pack: bool = False) -> bool:
         is_of_pack: Whether it is a pack's code, which may name in a string what it sets.
     """
     word = re.escape(name)
+    # Of an attribute: not of `self` or `cls`, where it is none of a module.
+    attribute = rf"(?<!\bself)(?<!\bcls)\.{word}\b"
     patterns = [
         rf"\bglobal\b[^\n]*\b{word}\b",
-        # An attribute of what is no instance or class of its own: `module.name = …`.
-        rf"(?<!\bself)(?<!\bcls)\.{word}\b[^\n=]*=(?!=)",
+        rf"\b{word}\s*:=",
+        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",
+        rf"(?m)^[^\n=(]*{attribute}[^\n=(]*=(?!=)",  # among others: `a.x, b.y = …`
     ]
     if is_of_pack:
         patterns.append(rf"['\"]{word}['\"]")

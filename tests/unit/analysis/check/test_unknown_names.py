@@ -199,6 +199,9 @@ def test_the_package_of_a_pack_may_set_a_name(world: World) -> None:
         ("import sys\nsys.modules[__name__].memo = 1", True),
         ("class Z:\n    global memo\n    memo = 1", True),
         ("class Z:\n    def m(self):\n        self.memo = 1", False),
+        ("import up\nup.a, up.mod.memo = 1, 2", True),
+        ("def other(x=(memo := 1)): ...", True),
+        ("def other(x):\n    print(x.memo, end=1)", False),
     ],
 )
 def test_the_module_may_set_a_name_in_its_own_way(
