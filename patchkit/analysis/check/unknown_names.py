@@ -6,6 +6,7 @@ Such a change can be made, and raises a NameError when its code runs.
 import builtins
 import keyword
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -74,7 +75,7 @@ class UnknownNames:
         text = ""
         if isinstance(change, Edit):
             text = release.text(release.facts(change.place))
-            read = _read_by(change, text)
+            read = _read_by(change, text, self._edits_before(change))
             where = "new"
             fix = "correct the name; or import it in new, or Add it to the module"
         else:
@@ -99,6 +100,14 @@ class UnknownNames:
                 f"{where} reads {name}, which nothing in {module} defines{question}",
                 fix,
             )
+
+    def _edits_before(self, change: Edit) -> Iterator[Edit]:
+        """Yield the Edits of the same function that come before one."""
+        for other in self._changes:
+            if other is change:
+                return
+            if isinstance(other, Edit) and other.place == change.place:
+                yield other
 
     def _is_open(self, module: str) -> bool:
         """Whether a row calls a function at the import of a module: it may define any name.
@@ -236,10 +245,22 @@ def _is_in_body(name: str, row: Row, pack: PackSource) -> bool:
     return pack.facts(row, name).state != "absent"
 
 
-def _read_by(change: Edit, text: str) -> set[str]:
-    """Return the names that an edited function reads from its module; none if that is unknown."""
+def _read_by(change: Edit, text: str, before: Iterable[Edit]) -> set[str]:
+    """Return the names that an edited function reads from its module; none if that is unknown.
+
+    Args:
+        change: The Edit.
+        text: The source of the function.
+        before: Edits of the function whose text this one may need.
+    """
     try:
         new_text = edited(change, text)
     except TargetError:
-        return set()  # it needs what another Edit has changed before
+        for edit in before:
+            with suppress(TargetError):  # it may be of another release
+                text = edited(edit, text)
+        try:
+            new_text = edited(change, text)
+        except TargetError:
+            return set()
     return globals_read(new_text) | defaults_read(new_text)

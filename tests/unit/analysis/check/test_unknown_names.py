@@ -81,6 +81,8 @@ def field(annotation: str) -> str:
             ],
             "",
         ),
+        ([edit("return x + 1"), edit("return LIMITS", old="return x + 1")], "LIMITS"),
+        ([edit("return x + 1"), edit("return LIMIT", old="return x + 1")], ""),
         ([field("int | None")], ""),
         ([field("intt")], "intt"),
         ([field("'Optional[Own]'")], ""),
