@@ -229,20 +229,23 @@ def some_of(candidates: Iterable[str], word: str = "", most: int = 5) -> str:
     return text
 
 
-def near(word: str, candidates: Iterable[str], most: int = 1) -> str:
+def near(
+    word: str, candidates: Iterable[str], most: int = 1, likeness: float = 0.5
+) -> str:
     """Ask whether a similar word was meant.
 
     Args:
         word: The word that is unknown.
         candidates: The words that are known.
         most: How many of them may be named.
+        likeness: How similar a word has to be: from 0 to 1, which is the same word.
 
     Returns:
         The question, for the end of a message; '' if no word is similar.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - no process that is in order needs it
 
-    matches = get_close_matches(word, list(candidates), n=most, cutoff=0.5)
+    matches = get_close_matches(word, list(candidates), n=most, cutoff=likeness)
     if not matches:
         return ""
     return f"; did you mean {' or '.join(matches)}?"

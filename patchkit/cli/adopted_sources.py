@@ -101,6 +101,9 @@ def adopt_pile(
         pack: The name of the new pack.
         asked: What is said of the child that observes it.
 
+    Returns:
+        The rows, and a function that restores files.
+
     Raises:
         ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
             observed although that was asked for.
@@ -184,6 +187,9 @@ def adopt_difference(
         library: The library, for releases on the index.
         diff_options: How a diff is read.
 
+    Returns:
+        The rows, and a function that restores files.
+
     Raises:
         ScaffoldError: The diff does not fit the release, or contains no change.
         UpstreamError: There is no such later release.
@@ -247,6 +253,9 @@ def adopt_installation(
         package: The package that is patched.
         library: The library, which has the files as they were published.
 
+    Returns:
+        The rows, and a function that restores files.
+
     Raises:
         ScaffoldError: Nothing was edited.
         UpstreamError: The distribution is not installed, or its release is not on the index.
@@ -277,7 +286,12 @@ def adopt_installation(
 
 
 def requirement_of(package: str, version: str) -> str:
-    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it."""
+    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it.
+
+    Args:
+        package: The package.
+        version: The version of the release, or of a build of it.
+    """
     return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"
 
 

@@ -84,6 +84,8 @@ def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
         is_placed = not called_in.isdisjoint(row.roles)
         if not isinstance(change, _CALLED) or not called_in or is_placed:
             continue
+        if isinstance(change, Replace) and _is_read(target):
+            continue
         if target.module in modules:
             continue
         modules.add(target.module)
@@ -99,6 +101,12 @@ def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
         yield finding_of_row(
             codes.OTHER_ROLE, message, fix, row, row_place, target=str(target)
         )
+
+
+def _is_read(target: Target) -> bool:
+    """Whether a target is read rather than called: an item, or what is written as a constant is."""
+    name = target.qualname.rpartition(".")[2]
+    return target.qualname.endswith("]") or name.isupper()
 
 
 def _in_order(roles: Iterable[Role]) -> list[Role]:

@@ -142,34 +142,18 @@ def may_set(text: str, name: str, *, is_of_pack: bool = False) -> bool:
         is_of_pack: Whether it is a pack's code, which may name in a string what it sets.
     """
     word = re.escape(name)
+    # Of an attribute: not of `self` or `cls`, where it is none of a module.
+    attribute = rf"(?<!\bself)(?<!\bcls)\.{word}\b"
     patterns = [
         rf"\bglobal\b[^\n]*\b{word}\b",
-        # An attribute of what is no instance or class of its own: `module.name = …`.
-        rf"(?<!\bself)(?<!\bcls)\.{word}\b[^\n=]*=(?!=)",
+        rf"\b{word}\s*:=",
+        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",
+        rf"(?m)^[^\n=(]*{attribute}[^\n=(]*=(?!=)",  # among others: `a.x, b.y = …`
     ]
     if is_of_pack:
         patterns.append(rf"['\"]{word}['\"]")
         patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")
     return any(re.search(pattern, text) for pattern in patterns)
-
-
-def names_bound(text: str) -> set[str]:
-    """Return the names that a module or a function gives to something.
-
-    Args:
-        text: Its source; that of a method is indented.
-
-    Returns:
-        The names; none if the text is no valid Python.
-    """
-    table = _table_of(text)
-    names: set[str] = set()
-    if table is not None:
-        for scope in (table, *table.get_children()):
-            for symbol in scope.get_symbols():
-                if symbol.is_imported() or symbol.is_assigned():
-                    names.add(symbol.get_name())
-    return names
 
 
 def globals_read(text: str) -> set[str]:
@@ -181,7 +165,7 @@ def globals_read(text: str) -> set[str]:
     Returns:
         The names; none if the text is no valid Python, or if it may define any name.
     """
-    if text[:1] in {" ", "\t"}:  # a method, which needs a class around it
+    if text[:1].isspace():  # a method, which needs a class around it
         text = f"class _:\n{text}"
     if not _UNDECIDABLE.isdisjoint(words(text)):
         return set()
@@ -191,6 +175,29 @@ def globals_read(text: str) -> set[str]:
     except (SyntaxError, ValueError, RecursionError):
         return set()
     return set(_read_in_functions(table)).difference(_set_globals(table))
+
+
+def defaults_read(text: str) -> set[str]:
+    """Return the names that the defaults of a function's parameters read.
+
+    Args:
+        text: The source of the function.
+
+    Returns:
+        The names; none for a method, whose defaults may read names of its class, too.
+    """
+    try:
+        (function,) = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    parameters = function.args
+    defaults = [*parameters.defaults, *filter(None, parameters.kw_defaults)]
+    names: set[str] = set()
+    for default in defaults:
+        names |= _evaluated(ast.unparse(default))
+    return names
 
 
 class _WithoutAnnotations(ast.NodeTransformer):
@@ -218,16 +225,6 @@ class _WithoutAnnotations(ast.NodeTransformer):
         """Take out the annotation of what a function returns."""
         node.returns = None
         return self.generic_visit(node)
-
-
-def _table_of(text: str) -> symtable.SymbolTable | None:
-    """Return the scopes of a text; None if it is no valid Python."""
-    if text[:1] in {" ", "\t"}:  # a method, which needs a class around it
-        text = f"class _:\n{text}"
-    try:
-        return symtable.symtable(text, "<text>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _read_in_functions(table: symtable.SymbolTable) -> Iterator[str]:

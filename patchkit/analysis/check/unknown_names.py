@@ -4,8 +4,11 @@ Such a change can be made, and raises a NameError when its code runs.
 """
 
 import builtins
+import keyword
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.edit_sequence import edited
@@ -13,9 +16,9 @@ from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.text_names import (
+    defaults_read,
     globals_read,
     may_set,
-    names_bound,
     names_to_find,
     quoted_names,
     words,
@@ -33,6 +36,7 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import TargetError, near
+from patchkit.registry import OWN_PACKS
 
 
 class UnknownNames:
@@ -71,7 +75,7 @@ class UnknownNames:
         text = ""
         if isinstance(change, Edit):
             text = release.text(release.facts(change.place))
-            read = _read_by(change, text)
+            read = _read_by(change, text, self._edits_before(change))
             where = "new"
             fix = "correct the name; or import it in new, or Add it to the module"
         else:
@@ -89,12 +93,21 @@ class UnknownNames:
                 continue
             if self._may_be_set(name, module, release):
                 continue
-            question = _question(name, text, release, change.place)
+            module_text = next(_texts_around(module, release), "")
+            question = _question(name, text, module_text)
             yield Fault(
                 codes.UNKNOWN_NAME,
                 f"{where} reads {name}, which nothing in {module} defines{question}",
                 fix,
             )
+
+    def _edits_before(self, change: Edit) -> Iterator[Edit]:
+        """Yield the Edits of the same function that come before one."""
+        for other in self._changes:
+            if other is change:
+                return
+            if isinstance(other, Edit) and other.place == change.place:
+                yield other
 
     def _is_open(self, module: str) -> bool:
         """Whether a row calls a function at the import of a module: it may define any name.
@@ -151,7 +164,9 @@ class UnknownNames:
                 return True
         if any(may_set(text, name) for text in _texts_around(module, release)):
             return True
-        return any(may_set(text, name, is_of_pack=True) for text in self._pack_texts)
+        if any(may_set(text, name, is_of_pack=True) for text in self._pack_texts):
+            return True
+        return any(may_set(text, name) for text in self._package_texts)
 
     @cached_property
     def _pack_texts(self) -> list[str]:
@@ -159,13 +174,40 @@ class UnknownNames:
         texts: list[str] = []
         for pack in self._packs:
             source = PackSource(pack)
-            files = source.path.parent.rglob("*.py") if source.bodies else ()
-            texts += [
-                file.read_text("utf-8", errors="replace")
-                for file in files
-                if file != source.path
-            ]
+            if source.bodies:
+                texts += _texts_in(source.path.parent, source.path)
         return texts
+
+    @cached_property
+    def _package_texts(self) -> list[str]:
+        """The code of the packages that packs are in: bodies may call it."""
+        texts: list[str] = []
+        for pack in self._packs:
+            package = pack.partition(".")[0]
+            if package != pack and pack not in OWN_PACKS:
+                source = PackSource(pack)
+                texts += _texts_in(source.root / package, source.path)
+        return texts
+
+
+def _texts_in(folder: Path, declaring: Path) -> list[str]:
+    """Read the Python files in a folder, but for the one that declares rows."""
+    return [
+        file.read_text("utf-8", errors="replace")
+        for file in folder.rglob("*.py")
+        if file != declaring
+    ]
+
+
+def _question(name: str, text: str, module_text: str) -> str:
+    """Ask whether a name of the function was meant, or else one of the module or a builtin.
+
+    These are many: one of them that is a little like the name would be an odd question.
+    """
+    of_function = words(text) - {name} - {*keyword.kwlist}
+    others = {*words(module_text), *dir(builtins)} - {name}
+    question = near(name, sorted(of_function), likeness=0.6)
+    return question or near(name, sorted(others), likeness=0.75)
 
 
 def _texts_around(module: str, release: CheckedRelease) -> Iterator[str]:
@@ -196,14 +238,6 @@ def _is_mentioned(
     return name in words(text)
 
 
-def _question(name: str, text: str, release: CheckedRelease, target: Target) -> str:
-    """Ask whether another name was meant: of the module, of the function, or else a builtin."""
-    content = release.source.read(release.facts(target).path) or b""
-    whole = content.decode(errors="replace")
-    own = names_bound(whole) | names_bound(text)
-    return near(name, sorted(own)) or near(name, dir(builtins))
-
-
 def _is_in_body(name: str, row: Row, pack: PackSource) -> bool:
     """Whether the body of a row has a name; also if that cannot be decided."""
     if row.patch.body is None:
@@ -211,9 +245,22 @@ def _is_in_body(name: str, row: Row, pack: PackSource) -> bool:
     return pack.facts(row, name).state != "absent"
 
 
-def _read_by(change: Edit, text: str) -> set[str]:
-    """Return the names that an edited function reads from its module; none if that is unknown."""
+def _read_by(change: Edit, text: str, before: Iterable[Edit]) -> set[str]:
+    """Return the names that an edited function reads from its module; none if that is unknown.
+
+    Args:
+        change: The Edit.
+        text: The source of the function.
+        before: Edits of the function whose text this one may need.
+    """
     try:
-        return globals_read(edited(change, text))
+        new_text = edited(change, text)
     except TargetError:
-        return set()  # it needs what another Edit has changed before
+        for edit in before:
+            with suppress(TargetError):  # it may be of another release
+                text = edited(edit, text)
+        try:
+            new_text = edited(change, text)
+        except TargetError:
+            return set()
+    return globals_read(new_text) | defaults_read(new_text)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from support.packages import World
 
 SCHEDULER = "vllm.v1.core.sched.scheduler:Scheduler"
+VALUES = "vllm.v1.core.sched.scheduler:"
 WRAP = f"Wrap('{SCHEDULER}.schedule', by='w')"
 SECOND = f"Wrap('{SCHEDULER}.update_from_output', by='w')"
 BODY = "def w(wrapped, instance, args, kwargs): ...\ndef call(module): ...\n"
@@ -31,6 +32,14 @@ ANY = "('vllm>=0.1,<1',)"
         ((WRAP,), "{Role.ENGINE_CORE}", []),
         ((WRAP,), "{Role.MAIN, Role.ENGINE_CORE}", []),
         (("Wrap('vllm.unknown:f', by='w')",), "{Role.MAIN}", []),
+        # A value acts where it is read.
+        ((f"Replace('{VALUES}LIMIT', by='w')",), "{Role.MAIN}", []),
+        ((f"Replace('{VALUES}known[1]', by='w')",), "{Role.MAIN}", []),
+        (
+            (f"Replace('{VALUES}known', by='w')",),
+            "{Role.MAIN}",
+            [f"{VALUES}known"],
+        ),
         (
             ("AfterImport('vllm.v1.core.sched.scheduler', call='call')",),
             "{Role.MAIN}",

@@ -9,7 +9,11 @@ from support.packages import row
 
 from analysis.check.released import checked, codes, only_finding, subject
 from patchkit import AddField, Edit, Wrap
+from patchkit.analysis.check.checking import Check
+from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.text_names import globals_read, names_to_find
+from patchkit.core.lock.format import Lock
+from patchkit.settings import Settings
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -63,6 +67,10 @@ def field(annotation: str) -> str:
         ([edit("return filed", "C.m", "return self.field + x")], "filed"),
         ([edit("return field", "C.m", "return self.field + x")], "field"),
         ([edit("global made\nmade = x\nreturn made")], ""),
+        ([edit("def f(x=LIMITS)", old="def f(x)")], "LIMITS"),
+        ([edit("def f(x, *, y=(LIMIT, LIMITS))", old="def f(x)")], "LIMITS"),
+        ([edit("def f(x=LIMIT, y=lambda z: z)", old="def f(x)")], ""),
+        ([edit("def m(self, x=field)", "C.m", "def m(self, x)")], ""),
         # Another change defines it.
         ([edit("return helper"), "Add('up.mod:helper', by='helper')"], ""),
         ([edit("return helper"), "AfterImport('up.mod', call='call')"], ""),
@@ -73,6 +81,8 @@ def field(annotation: str) -> str:
             ],
             "",
         ),
+        ([edit("return x + 1"), edit("return LIMITS", old="return x + 1")], "LIMITS"),
+        ([edit("return x + 1"), edit("return LIMIT", old="return x + 1")], ""),
         ([field("int | None")], ""),
         ([field("intt")], "intt"),
         ([field("'Optional[Own]'")], ""),
@@ -171,12 +181,29 @@ def test_the_code_of_a_pack_may_set_a_name(
     assert found == ["PK115"] * (not is_set)
 
 
+def test_the_package_of_a_pack_may_set_a_name(world: World) -> None:
+    """A body may call code outside of the pack."""
+    world.module("plugin.setup", "import up.mod\ndef go():\n    up.mod.memo = 1\n")
+    changes = [edit("return memo or mem2"), "Wrap('up.mod:C.m', by='w')"]
+    body = "from plugin import setup\nsetup.go()\ndef w(wrapped, instance, args, kwargs): ...\n"
+    one = row("p", "patch_a", *changes, requires="('up>=1,<2',)", roles="{Role.MAIN}")
+    world.module("plugin.pack.patch_a", body)
+    world.pack(one, name="plugin/pack")
+    rows, _ = read_packs(Settings(), ["plugin.pack"])
+    report = Check(list(rows), [UP], Lock(), {}).run()
+    message = only_finding(report, "PK115").message
+    assert message == "new reads mem2, which nothing in up.mod defines"
+
+
 @pytest.mark.parametrize(
     ("code", "is_set"),
     [
         ("import sys\nsys.modules[__name__].memo = 1", True),
         ("class Z:\n    global memo\n    memo = 1", True),
         ("class Z:\n    def m(self):\n        self.memo = 1", False),
+        ("import up\nup.a, up.mod.memo = 1, 2", True),
+        ("def other(x=(memo := 1)): ...", True),
+        ("def other(x):\n    print(x.memo, end=1)", False),
     ],
 )
 def test_the_module_may_set_a_name_in_its_own_way(
@@ -204,15 +231,21 @@ def test_the_module_is_the_one_that_defines_the_class(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "near"),
-    [("LIMITS", "LIMIT"), ("tiem", "time"), ("fsat", "fast"), ("lenn", "len")],
+    ("change", "question"),
+    [
+        (edit("return x + LIMITS"), "; did you mean LIMIT?"),
+        (edit("return tiem.time()"), "; did you mean time?"),
+        (edit("return mix(x)"), ""),
+        (edit("return Tensor(x)"), ""),
+        (field("dataclas"), "; did you mean dataclass?"),
+        (field("boool"), "; did you mean bool?"),
+    ],
 )
-def test_a_near_name_is_asked_for(world: World, name: str, near: str) -> None:
-    """A name of the module or the function, before a builtin."""
-    change = edit(f"return x + {name}")
+def test_a_near_name_is_asked_for(world: World, change: str, question: str) -> None:
+    """A name of the function, of the module, or a builtin; not one that is a little like it."""
     world.pack(row("p", "patch_a", change, requires="('up>=1,<2',)"), patch_a=BODY)
     message = only_finding(checked([UP]), "PK115").message
-    assert message.endswith(f"; did you mean {near}?")
+    assert message.partition(" defines")[2] == question
 
 
 def test_where_a_star_import_may_define_it_nothing_is_said(world: World) -> None:
