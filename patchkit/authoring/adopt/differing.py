@@ -220,8 +220,12 @@ class DifferenceRows(AdoptedRows):
 
 def _folders(path: str) -> list[str]:
     """Return the folders that a file lies in, the outermost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: length + 1]) for length in range(len(parts))]
+    folders: list[str] = []
+    folder, slash, _ = path.rpartition("/")
+    while slash:
+        folders.insert(0, folder)
+        folder, slash, _ = folder.rpartition("/")
+    return folders
 
 
 def _depth_of_new(file: Differing) -> int:

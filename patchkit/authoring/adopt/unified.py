@@ -75,20 +75,18 @@ class _GitHeader:
         match = _BOTH.fullmatch(line.removeprefix(_GIT).strip())
         if match is None:
             return cls(None, None, strip)
-        path = match[1]
-        if strip is not None:
-            path = "/".join(path.split("/")[max(0, strip - 1) :])
+        path = _without_folders(match[1], strip)
         return cls(path, path, strip)
 
     def read(self, line: str) -> None:
         """Take over what a further line says."""
         words, _, path = line.partition(" from ")
         if words in ("rename", "copy") and path:
-            self.old = self._inner(path)
+            self.old = _without_folders(path, self.strip)
             self.is_copy = words == "copy"
         words, _, path = line.partition(" to ")
         if words in ("rename", "copy") and path:
-            self.new = self._inner(path)
+            self.new = _without_folders(path, self.strip)
             self.is_told = True
         if line.startswith("new file mode "):
             self.old = None
@@ -99,10 +97,20 @@ class _GitHeader:
         elif line.startswith(("Binary files ", "GIT binary patch")):
             self.is_told = True
 
-    def _inner(self, path: str) -> str:
-        """Return a path that has no `a/` or `b/` before it, without the folders to leave out."""
-        parts = path.strip().split("/")
-        return "/".join(parts[max(0, (self.strip or 1) - 1) :])
+
+def _without_folders(path: str, strip: int | None) -> str:
+    """Return a path that has no `a/` or `b/` before it, without the folders to leave out.
+
+    Args:
+        path: the path.
+        strip: how many folders to leave out, of which `a/` would be one; None for that alone.
+    """
+    count = 0
+    if strip:
+        count = strip - 1
+    parts = path.strip().split("/")
+    remaining = parts[count:]
+    return "/".join(remaining)
 
 
 def _without_hunks(header: _GitHeader | None) -> Iterator[FileDiff]:
