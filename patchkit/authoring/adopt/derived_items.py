@@ -97,7 +97,11 @@ def _derived(
     found: list[ChangedItem] = []
     for key, item_value in new.items():
         is_new = key not in old
-        is_same = not is_new and ast.dump(old[key]) == ast.dump(item_value)
+        is_same = False
+        if not is_new:
+            old_text = ast.dump(old[key])
+            new_text = ast.dump(item_value)
+            is_same = old_text == new_text
         is_changed_inside = id(item_value) in inner_tables
         if not is_same and not is_changed_inside:
             item = ChangedItem((key,), item_value, is_new)
@@ -149,21 +153,22 @@ def _of_comprehension(
     generator = node.generators[0]
     function = getattr(generator.iter, "func", None)
     target = generator.target
-    is_of_items = isinstance(function, ast.Attribute) and function.attr == "items"
-    if len(node.generators) != 1 or not is_of_items:
+    if len(node.generators) != 1:
+        return None
+    if not isinstance(function, ast.Attribute) or function.attr != "items":
         return None
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
         return None
-    assert isinstance(function, ast.Attribute)
     source = _table(module, function.value, depth)
     key_target, value_target = target.elts
-    if source is None or dotted(node.key) != dotted(key_target):
+    key_name = dotted(key_target)
+    if source is None or dotted(node.key) != key_name:
         return None
     table: _Table = {}
     for key, value in source.items():
         names = dict(_bound(value_target, value))
         key_text = repr(key)
-        names[dotted(key_target)] = ast.parse(key_text, mode="eval").body
+        names[key_name] = ast.parse(key_text, mode="eval").body
         tests = [value_in_turn(test, names) for test in generator.ifs]
         holds = [_holds(test) for test in tests]
         if None in holds:

@@ -177,10 +177,9 @@ class DifferenceRows(AdoptedRows):
         while True:
             patch = self._row(found.module, found.changes, found.body)
             new_verdicts = verdicts(patch, found.body, self.release)
-            later = Verdicts(
-                {**seen.refused, **new_verdicts.refused},
-                {*seen.unrelated, *new_verdicts.unrelated},
-            )
+            refused = {**seen.refused, **new_verdicts.refused}
+            unrelated = {*seen.unrelated, *new_verdicts.unrelated}
+            later = Verdicts(refused, unrelated)
             if later == seen:
                 return found
             seen = later

@@ -12,6 +12,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GIT = "diff --git "
 _BOTH = re.compile(r"(?:\w/)?(.+) (?:\w/)?\1")
 """Matches the paths behind `diff --git`, where both are the same."""
+_MOVES = ("rename", "copy")
 _NO_FILE = "/dev/null"
 
 
@@ -81,11 +82,11 @@ class _GitHeader:
     def read(self, line: str) -> None:
         """Take over what a further line says."""
         words, _, path = line.partition(" from ")
-        if words in ("rename", "copy") and path:
+        if words in _MOVES and path:
             self.old = _without_folders(path, self.strip)
             self.is_copy = words == "copy"
         words, _, path = line.partition(" to ")
-        if words in ("rename", "copy") and path:
+        if words in _MOVES and path:
             self.new = _without_folders(path, self.strip)
             self.is_told = True
         if line.startswith("new file mode "):
@@ -295,7 +296,9 @@ def applied(hunks: Sequence[Hunk], text: bytes) -> AppliedHunks:
             content = "\n".join(lines)
             expected_text = "\n".join(hunk.old)
             near_lines = nearest(content, expected_text, 1).split("\n")
-            failed.append(FailedHunk(hunk, near_lines[0].strip()))
+            near = near_lines[0].strip()
+            fault = FailedHunk(hunk, near)
+            failed.append(fault)
             continue
         end = start + len(hunk.old)
         lines[start:end] = hunk.new
