@@ -4,8 +4,10 @@ import ast
 from collections import Counter, deque
 from collections.abc import Iterator
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 from patchkit.authoring.adopt.loops import made_in
+
+_LOOPS = (ast.For, ast.While)
 
 
 def called_by_statements(tree: ast.Module) -> Iterator[str]:
@@ -59,16 +61,18 @@ def called_repeatedly(tree: ast.Module) -> set[str]:
     Args:
         tree: The module.
     """
-    functions = {node.name: node for node in tree.body if isinstance(node, DEFS)}
+    functions: dict[str, Def] = {}
+    unread: list[tuple[ast.stmt, bool]] = []
+    for node in tree.body:
+        if isinstance(node, DEFS):
+            functions[node.name] = node
+        elif not isinstance(node, ast.ClassDef):
+            unread.append((node, False))
     counts: Counter[str] = Counter()
     repeated: set[str] = set()
-    at_import = [node for node in tree.body if not isinstance(node, SCOPES)]
-    unread = [(node, False) for node in at_import]
     while unread:
         statement, is_in_loop = unread.pop()
-        is_loop = is_in_loop or any(
-            isinstance(node, (ast.For, ast.While)) for node in ast.walk(statement)
-        )
+        is_loop = is_in_loop or _has_loop(statement)
         for name in _called_names(statement):
             counts[name] += 1
             if is_loop or counts[name] > 1:
@@ -78,6 +82,12 @@ def called_repeatedly(tree: ast.Module) -> set[str]:
                 body = functions[name].body
                 unread += [(inner, name in repeated) for inner in body]
     return repeated
+
+
+def _has_loop(statement: ast.stmt) -> bool:
+    """Whether a loop is in a statement, or is it."""
+    nodes = ast.walk(statement)
+    return any(isinstance(node, _LOOPS) for node in nodes)
 
 
 def made_in_function(tree: ast.Module, name: str) -> set[str]:

@@ -43,15 +43,15 @@ def new_imports(
         after: The new version.
         used: The names that edited code uses.
     """
-    exported = _exported(after)
-    is_package = after.tree.is_package
-    return [
-        name
-        for name, statement in after.imports.items()
-        if name not in before.imports
-        and not statement.startswith(_FUTURE)
-        and (is_package or name in {*exported, *used} or binds(before, name))
-    ]
+    wanted = _exported(after).union(used)
+    found: list[str] = []
+    for name, statement in after.imports.items():
+        if name in before.imports or statement.startswith(_FUTURE):
+            continue
+        is_for_others = after.tree.is_package or name in wanted
+        if is_for_others or binds(before, name):
+            found.append(name)
+    return found
 
 
 def binds(module: Definitions, name: str) -> bool:

@@ -26,25 +26,30 @@ def with_literal_defaults(
         The text; None where a value is no literal, or where a decorator uses one of the names.
     """
     changed = frozenset(names)
-    function = _function(f"{_BLOCK}{_indented(text)}")
+    inner_text = _indented(text)
+    block = f"{_BLOCK}{inner_text}"
+    function = _function(block)
     for decorator in function.decorator_list:
         if names_in(decorator) & changed:
             return None
 
     def changes(content: bytes) -> Iterator[TextChange]:
-        for default in _defaults(_function(content.decode())):
+        definition = _function(content.decode())
+        for default in _defaults(definition):
             if names_in(default) & changed:
                 start, end = span(content, default)
-                yield start, end, repr(literal_value(default, values))
+                value = literal_value(default, values)
+                yield start, end, repr(value)
 
     try:
-        result = rewritten(f"{_BLOCK}{_indented(text)}".encode(), changes).decode()
+        new_block = rewritten(block.encode(), changes)
     except ValueError:
         return None
-    result = result.removeprefix(_BLOCK)
+    result = new_block.decode().removeprefix(_BLOCK)
     if text[:1].isspace():
         return result
-    return "\n".join(line.removeprefix(" ") for line in result.split("\n"))
+    lines = [line.removeprefix(" ") for line in result.split("\n")]
+    return "\n".join(lines)
 
 
 def _indented(text: str) -> str:

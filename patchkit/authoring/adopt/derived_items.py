@@ -34,7 +34,9 @@ def with_derived(
     Returns:
         The items by table; none for a table that is made from a changed one and stays the same.
     """
-    found = {name: list(changed_ones) for name, changed_ones in items.items()}
+    found: dict[str, list[ChangedItem]] = {}
+    for name, changed_ones in items.items():
+        found[name] = list(changed_ones)
     inner_tables = set(_changed_inside(after, items))
     # A table stands below those that it is made from.
     for name, node in after.named.items():
@@ -56,10 +58,13 @@ def _changed_inside(
 ) -> Iterator[int]:
     """Yield the ids of tables in a table that stay the same objects, and get other items."""
     for name, changed_ones in items.items():
-        table = _table(module, getattr(module.named[name], "value", None)) or {}
+        value = getattr(module.named[name], "value", None)
+        table = _table(module, value) or {}
         for item in changed_ones:
-            if len(item.keys) > 1 and item.keys[0] in table:
-                yield id(table[item.keys[0]])
+            first_key = item.keys[0]
+            is_inside = len(item.keys) > 1
+            if is_inside and first_key in table:
+                yield id(table[first_key])
 
 
 def _derived(
@@ -78,7 +83,8 @@ def _derived(
     """
     if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
         (argument,) = value.args
-        attribute = _first_field(after, dotted(value.func))
+        name = dotted(value.func)
+        attribute = _first_field(after, name)
         inner_items = _derived(before, after, argument, inner_tables)
         if not attribute or inner_items is None:
             return None
@@ -91,9 +97,15 @@ def _derived(
     found: list[ChangedItem] = []
     for key, item_value in new.items():
         is_new = key not in old
-        is_same = not is_new and ast.dump(old[key]) == ast.dump(item_value)
-        if not is_same and id(item_value) not in inner_tables:
-            found.append(ChangedItem((key,), item_value, is_new))
+        is_same = False
+        if not is_new:
+            old_text = ast.dump(old[key])
+            new_text = ast.dump(item_value)
+            is_same = old_text == new_text
+        is_changed_inside = id(item_value) in inner_tables
+        if not is_same and not is_changed_inside:
+            item = ChangedItem((key,), item_value, is_new)
+            found.append(item)
     return found
 
 
@@ -107,9 +119,11 @@ def _table(module: Definitions, node: ast.expr | None, depth: int = 9) -> _Table
     """
     if isinstance(node, ast.Name) and depth:
         # A name that several statements set may stand for any of them.
-        if len(module.binders.get(node.id, ())) != 1:
+        setters = module.binders.get(node.id, ())
+        if len(setters) != 1:
             return None
-        value = getattr(module.named.get(node.id), "value", None)
+        definition = module.named.get(node.id)
+        value = getattr(definition, "value", None)
         return _table(module, value, depth - 1)
     if isinstance(node, ast.Dict):
         return _of_display(module, node, depth)
@@ -139,22 +153,24 @@ def _of_comprehension(
     generator = node.generators[0]
     function = getattr(generator.iter, "func", None)
     target = generator.target
-    is_of_items = isinstance(function, ast.Attribute) and function.attr == "items"
-    if len(node.generators) != 1 or not is_of_items:
+    if len(node.generators) != 1:
+        return None
+    if not isinstance(function, ast.Attribute) or function.attr != "items":
         return None
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
         return None
-    assert isinstance(function, ast.Attribute)
     source = _table(module, function.value, depth)
     key_target, value_target = target.elts
-    if source is None or dotted(node.key) != dotted(key_target):
+    key_name = dotted(key_target)
+    if source is None or dotted(node.key) != key_name:
         return None
     table: _Table = {}
     for key, value in source.items():
         names = dict(_bound(value_target, value))
         key_text = repr(key)
-        names[dotted(key_target)] = ast.parse(key_text, mode="eval").body
-        holds = [_holds(value_in_turn(test, names)) for test in generator.ifs]
+        names[key_name] = ast.parse(key_text, mode="eval").body
+        tests = [value_in_turn(test, names) for test in generator.ifs]
+        holds = [_holds(test) for test in tests]
         if None in holds:
             return None
         if all(holds):

@@ -94,9 +94,14 @@ class DiffFiles:
         if self._failed and not self.options.keep_going:
             raise ScaffoldError(self._faults())
         for path, failed in self._failed:
-            code = failed.first_line
-            line = failed.hunk.first
-            self.left.append(UnexpressedCode(path, line, code, _NOT_APPLIED, path))
+            code = UnexpressedCode(
+                file=path,
+                line=failed.hunk.first,
+                code=failed.first_line,
+                reason=_NOT_APPLIED,
+                place=path,
+            )
+            self.left.append(code)
 
     def _parsed(self, text: str) -> list[FileDiff]:
         """Parse the diff, in whichever format it is."""

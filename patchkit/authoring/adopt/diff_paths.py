@@ -71,12 +71,16 @@ class ReleasePaths:
                 if known.endswith(f"/{path}") and MODULE.fullmatch(known)
             ]
         folder, _, name = path.rpartition("/")
-        folders = {known.rpartition("/")[0] for known in self.paths}
-        return [
-            f"{known}/{name}"
-            for known in sorted(folders)
-            if folder and known.endswith(f"/{folder}") and MODULE.fullmatch(f"x/{name}")
-        ]
+        if not folder:
+            return []
+        found: dict[str, None] = {}
+        for known in sorted(self.paths):
+            known_folder, _, _ = known.rpartition("/")
+            candidate = f"{known_folder}/{name}"
+            is_alike = known_folder.endswith(f"/{folder}")
+            if is_alike and MODULE.fullmatch(candidate):
+                found[candidate] = None
+        return list(found)
 
 
 def _tails(path: str) -> Iterator[str]:

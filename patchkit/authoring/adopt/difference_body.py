@@ -105,8 +105,10 @@ class DifferenceBody:
         Returns:
             The name of the value in the body: `MODELS_Llama` for `MODELS['Llama']`.
         """
-        words = [table, *(str(Item(key)) for key in keys)]
-        name = re.sub(r"\W+", "_", "".join(words)).rstrip("_")
+        qualname = table
+        for key in keys:
+            qualname += str(Item(key))
+        name = re.sub(r"\W+", "_", qualname).rstrip("_")
         while name in self.parts or name in self.after.named:
             name += "_"
         source = self.after.tree.source.decode(errors="replace")

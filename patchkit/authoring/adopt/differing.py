@@ -17,6 +17,7 @@ from patchkit.authoring.adopt.difference import (
     Verdicts,
     difference,
 )
+from patchkit.authoring.adopt.module_reads import names_set_as_global
 from patchkit.authoring.adopt.row_verdicts import verdicts
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.plan import PackLocation
@@ -25,6 +26,7 @@ from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.declaration import Change, Edit, Patch, Provide, Role
 from patchkit.errors import ScaffoldError
 
+_STATE = "its functions set it in the body; who reads it in the module has what it was at first"
 _DELETED = "the file is gone there; no row takes a module away"
 
 
@@ -124,11 +126,25 @@ class DifferenceRows(AdoptedRows):
             self.left.append(deleted)
         elif file.old is None:
             self._add_row(module, [Provide(module)], _provided(file.path, file.new))
+            self._list_states(file.path, file.new)
         else:
             module_difference = self._difference(file.path, file.old, file.new)
             self.left += module_difference.left
             if module_difference.changes:
                 self._add_row(module, module_difference.changes, module_difference.body)
+
+    def _list_states(self, path: str, text: bytes) -> None:
+        """List the names that functions of a provided module set for others to read.
+
+        The functions have the body's globals; the module gets what these are when it is provided.
+        """
+        module = Definitions.of(path, text)
+        for name in sorted(names_set_as_global(module)):
+            place = f"{module.tree.name}:{name}"
+            state = UnexpressedCode(
+                path, line=1, code=f"global {name}", reason=_STATE, place=place
+            )
+            self.left.append(state)
 
     def _in_order(self, files: Iterable[Differing]) -> list[Differing]:
         """Return the files, new packages before their modules, with packages that have no file.
@@ -164,10 +180,9 @@ class DifferenceRows(AdoptedRows):
         while True:
             patch = self._row(found.module, found.changes, found.body)
             new_verdicts = verdicts(patch, found.body, self.release)
-            later = Verdicts(
-                {**seen.refused, **new_verdicts.refused},
-                {*seen.unrelated, *new_verdicts.unrelated},
-            )
+            refused = {**seen.refused, **new_verdicts.refused}
+            unrelated = {*seen.unrelated, *new_verdicts.unrelated}
+            later = Verdicts(refused, unrelated)
             if later == seen:
                 return found
             seen = later
@@ -223,8 +238,12 @@ class DifferenceRows(AdoptedRows):
 
 def _folders(path: str) -> list[str]:
     """Return the folders that a file lies in, the outermost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: length + 1]) for length in range(len(parts))]
+    folders: list[str] = []
+    folder, slash, _ = path.rpartition("/")
+    while slash:
+        folders.insert(0, folder)
+        folder, slash, _ = folder.rpartition("/")
+    return folders
 
 
 def _depth_of_new(file: Differing) -> int:

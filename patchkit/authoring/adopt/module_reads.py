@@ -169,7 +169,8 @@ def _reads_in(
         is_in_function: Whether the part runs when a function is called.
     """
     if isinstance(node, ast.Name):
-        if is_in_function and isinstance(node.ctx, ast.Load) and node.id in names:
+        is_read = isinstance(node.ctx, ast.Load)
+        if is_in_function and is_read and node.id in names:
             yield node
         return
     if isinstance(node, (*DEFS, ast.Lambda)):

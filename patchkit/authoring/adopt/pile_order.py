@@ -7,6 +7,8 @@ from patchkit.analysis.uses.packages import modules_of
 from patchkit.authoring.adopt.pile_reader import Dialect, PileReader
 from patchkit.core.rows.declaration import Patch
 
+_FOLDERS_OF_TESTS = frozenset(["benchmarks", "conftest", "examples", "tests"])
+
 
 def read_pile(
     source: ReleaseSource, only: Sequence[str], dialects: Sequence[Dialect]
@@ -28,11 +30,27 @@ def read_pile(
             reader = PileReader(module, dialects)
             reader.read()
             readers[module.name] = reader
+    if not only:
+        _leave_tests(readers)
     ordered: dict[str, PileReader] = {}
     # Python runs a package before its modules.
     for name in sorted(readers, key=lambda name: (name.count("."), name)):
         _add_after_imports(name, readers, ordered, entered=set())
     return list(ordered.values())
+
+
+def _leave_tests(readers: Mapping[str, PileReader]) -> None:
+    """Refuse what tests and benchmarks set, which nobody imports where the pile is used.
+
+    Args:
+        readers: The readers of all modules, by name.
+    """
+    for name, reader in readers.items():
+        folders = name.split(".")
+        if _FOLDERS_OF_TESTS.isdisjoint(folders):
+            continue
+        for placement in reader.placements:
+            placement.reason = f"it is in a test or the like; --only {name} adopts it"
 
 
 def _is_inside(module: str, packages: Iterable[str]) -> bool:

@@ -19,7 +19,7 @@ from patchkit.authoring.adopt.calls_at_import import (
     called_repeatedly,
     made_in_function,
 )
-from patchkit.authoring.adopt.definitions import names_in
+from patchkit.authoring.adopt.definitions import is_main_program, names_in
 from patchkit.authoring.adopt.loops import (
     made_in,
     swept,
@@ -160,6 +160,8 @@ class PileReader:
         """Read the blocks of a compound statement; of another one, refuse what it sets."""
         if isinstance(node, ast.For):
             self._read_loop(node, context)
+        elif isinstance(node, ast.If) and is_main_program(node):
+            return  # nothing runs a module of a pile, or a body, as a program
         elif isinstance(node, ast.If):
             self._read_block(node.body, context.under(node.test))
             self._read_block(node.orelse, context.unless(node.test))

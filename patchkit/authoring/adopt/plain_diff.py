@@ -76,9 +76,11 @@ def _hunk(
     """
     kind = command[3]
     first = int(command[1])
-    old_count = int(command[2] or first) - first + 1
+    last = int(command[2] or first)
+    old_count = last - first + 1
     new_first = int(command[4])
-    new_count = int(command[5] or new_first) - new_first + 1
+    new_last = int(command[5] or new_first)
+    new_count = new_last - new_first + 1
     if kind == "a":  # the lines come after line `first`
         old_count = 0
         first += 1

@@ -75,8 +75,11 @@ def verdicts(patch: Patch, body: str, release: CheckedRelease) -> Verdicts:
     Raises:
         UpstreamError: The release cannot be read.
     """
-    row = Row(_PACK, patch, frozenset(Role))
-    judge = Judge(row, release, _DraftPack(patch.body, body), EditSequence())
+    all_roles = frozenset(Role)
+    row = Row(_PACK, patch, all_roles)
+    pack = _DraftPack(patch.body, body)
+    no_edits = EditSequence()
+    judge = Judge(row, release, pack, no_edits)
     refused: dict[str, str] = {}
     unrelated: set[str] = set()
     for change in patch.changes:
@@ -87,7 +90,8 @@ def verdicts(patch: Patch, body: str, release: CheckedRelease) -> Verdicts:
             if not fault.breaks:
                 continue
             # The diff changes the callers, too.
-            if isinstance(change, Replace) and fault.code is codes.SIGNATURE_CHANGED:
+            is_other_call = fault.code is codes.SIGNATURE_CHANGED
+            if isinstance(change, Replace) and is_other_call:
                 unrelated.add(target)
             else:
                 refused[target] = fault.message

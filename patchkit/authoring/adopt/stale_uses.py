@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.adopt.definitions import (
     IMPORTS,
@@ -123,10 +123,7 @@ def stale_uses(
             if use is None or not (is_the_same or _is_edited(statement, before)):
                 continue
             uses[id(statement.node)] = use
-            if isinstance(statement.node, _ASSIGNMENTS):
-                own_names = _names_of_comprehensions(statement.node)
-                for name in bound_names(statement.node) - own_names:
-                    changed.values.add(f"{statement.prefix}{name}")
+            changed.values |= _set_by(statement)
     return sorted(uses.values(), key=lambda use: use.node.lineno)
 
 
@@ -168,21 +165,35 @@ def _use(
     if statement.name in items:  # its own items are changed, too
         items = ()
     own_names = _names_of_comprehensions(statement.node)
-    for part in _own_parts(statement.node):
-        if isinstance(part, ast.Name) and part.id in own_names:
-            continue
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+    parts = list(_own_parts(statement.node))
+    for part in parts:
+        if isinstance(part, ast.Name) and part.id not in own_names:
             values |= _meant(part.id, statement.prefix, changed.values)
             if not _is_alias(statement.node, part):
                 values |= _meant(part.id, statement.prefix, items)
-        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load):
-            values |= {dotted(part)} & changed.values
-    called = _called(_own_parts(statement.node), objects) & changed.functions
+        elif isinstance(part, ast.Attribute):
+            name = dotted(part)
+            values |= {name} & changed.values
+    # What the statement itself sets, it does not read.
+    values -= _set_by(statement)
+    called = _called(parts, objects)
+    called &= changed.functions
     if not values and not called:
         return None
     return StaleUse(
         statement.name, statement.node, frozenset(values), frozenset(called)
     )
+
+
+def _set_by(statement: _Statement) -> set[str]:
+    """Return the qualified names that an assignment sets."""
+    names: set[str] = set()
+    if isinstance(statement.node, _ASSIGNMENTS):
+        own_names = _names_of_comprehensions(statement.node)
+        for name in bound_names(statement.node) - own_names:
+            qualname = f"{statement.prefix}{name}"
+            names.add(qualname)
+    return names
 
 
 def _meant(name: str, prefix: str, changed: Collection[str]) -> set[str]:
@@ -224,20 +235,28 @@ def run_parts(node: ast.AST, *, with_blocks: bool = True) -> Iterator[ast.AST]:
         part = unread.pop()
         yield part
         if isinstance(part, (*DEFS, ast.Lambda)):
-            unread += getattr(part, "decorator_list", [])
-            unread += part.args.defaults
-            unread += [default for default in part.args.kw_defaults if default]
+            decorators = getattr(part, "decorator_list", [])
+            defaults = [*part.args.defaults, *part.args.kw_defaults]
+            unread += decorators
+            unread += filter(None, defaults)
             continue
-        for name, value in ast.iter_fields(part):
-            if name in ("annotation", "returns"):
-                continue
-            inner = value if isinstance(value, list) else [value]
-            unread += [
-                child
-                for child in inner
-                if isinstance(child, ast.AST)
-                and (with_blocks or not isinstance(child, ast.stmt))
-            ]
+        for child in _children(part):
+            is_inner = isinstance(child, ast.stmt)
+            if with_blocks or not is_inner:
+                unread.append(child)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node, without annotations."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
+        parts = value
+        if not isinstance(value, list):
+            parts = [value]
+        for part in parts:
+            if isinstance(part, ast.AST):
+                yield part
 
 
 def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
@@ -255,7 +274,9 @@ def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
         for function in functions:
             name = dotted(function)
             owner, dot, method = name.rpartition(".")
-            names.add(f"{objects.get(owner, owner)}{dot}{method}")
+            owner_class = objects.get(owner, owner)
+            called = f"{owner_class}{dot}{method}"
+            names.add(called)
     return names
 
 
@@ -264,8 +285,11 @@ def _objects(module: Definitions) -> dict[str, str]:
     classes: dict[str, str] = {}
     for name, node in module.named.items():
         value = getattr(node, "value", None)
-        if isinstance(value, ast.Call) and dotted(value.func) in module.named:
-            classes[name] = dotted(value.func)
+        if not isinstance(value, ast.Call):
+            continue
+        maker = dotted(value.func)
+        if maker in module.named:
+            classes[name] = maker
     return classes
 
 
@@ -280,17 +304,30 @@ def _running_changed(
             found.add(owner)
         if not isinstance(node, DEFS) or name in changed.functions:
             continue
-        parameters = {
-            part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)
-        }
-        own_names = parameters.union(*map(bound_names, node.body))
+        parts: list[ast.AST] = []
         for statement in node.body:
-            parts = [*run_parts(statement)]
-            read = {part.id for part in parts if isinstance(part, ast.Name)} - own_names
-            called = _called(parts, objects) & changed.functions
-            if called or read & (changed.values | changed.items):
-                found.add(name)
+            parts += run_parts(statement)
+        read = _read_by(node, parts)
+        read &= changed.values | changed.items
+        called = _called(parts, objects)
+        called &= changed.functions
+        if read or called:
+            found.add(name)
     return found
+
+
+def _read_by(function: Def, parts: Iterable[ast.AST]) -> set[str]:
+    """Return the names of its module that a function has in the parts that run with it."""
+    names: set[str] = set()
+    for part in parts:
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+    for argument in ast.walk(function.args):
+        if isinstance(argument, ast.arg):
+            names.discard(argument.arg)
+    for statement in function.body:
+        names -= bound_names(statement)
+    return names
 
 
 def _is_builtin(function: ast.AST) -> bool:

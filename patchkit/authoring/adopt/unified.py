@@ -12,6 +12,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GIT = "diff --git "
 _BOTH = re.compile(r"(?:\w/)?(.+) (?:\w/)?\1")
 """Matches the paths behind `diff --git`, where both are the same."""
+_MOVES = ("rename", "copy")
 _NO_FILE = "/dev/null"
 
 
@@ -75,20 +76,18 @@ class _GitHeader:
         match = _BOTH.fullmatch(line.removeprefix(_GIT).strip())
         if match is None:
             return cls(None, None, strip)
-        path = match[1]
-        if strip is not None:
-            path = "/".join(path.split("/")[max(0, strip - 1) :])
+        path = _without_folders(match[1], strip)
         return cls(path, path, strip)
 
     def read(self, line: str) -> None:
         """Take over what a further line says."""
         words, _, path = line.partition(" from ")
-        if words in ("rename", "copy") and path:
-            self.old = self._inner(path)
+        if words in _MOVES and path:
+            self.old = _without_folders(path, self.strip)
             self.is_copy = words == "copy"
         words, _, path = line.partition(" to ")
-        if words in ("rename", "copy") and path:
-            self.new = self._inner(path)
+        if words in _MOVES and path:
+            self.new = _without_folders(path, self.strip)
             self.is_told = True
         if line.startswith("new file mode "):
             self.old = None
@@ -99,10 +98,20 @@ class _GitHeader:
         elif line.startswith(("Binary files ", "GIT binary patch")):
             self.is_told = True
 
-    def _inner(self, path: str) -> str:
-        """Return a path that has no `a/` or `b/` before it, without the folders to leave out."""
-        parts = path.strip().split("/")
-        return "/".join(parts[max(0, (self.strip or 1) - 1) :])
+
+def _without_folders(path: str, strip: int | None) -> str:
+    """Return a path that has no `a/` or `b/` before it, without the folders to leave out.
+
+    Args:
+        path: the path.
+        strip: how many folders to leave out, of which `a/` would be one; None for that alone.
+    """
+    count = 0
+    if strip:
+        count = strip - 1
+    parts = path.strip().split("/")
+    remaining = parts[count:]
+    return "/".join(remaining)
 
 
 def _without_hunks(header: _GitHeader | None) -> Iterator[FileDiff]:
@@ -287,7 +296,9 @@ def applied(hunks: Sequence[Hunk], text: bytes) -> AppliedHunks:
             content = "\n".join(lines)
             expected_text = "\n".join(hunk.old)
             near_lines = nearest(content, expected_text, 1).split("\n")
-            failed.append(FailedHunk(hunk, near_lines[0].strip()))
+            near = near_lines[0].strip()
+            fault = FailedHunk(hunk, near)
+            failed.append(fault)
             continue
         end = start + len(hunk.old)
         lines[start:end] = hunk.new

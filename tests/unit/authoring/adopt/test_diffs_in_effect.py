@@ -411,3 +411,13 @@ def test_what_check_would_refuse_is_in_no_row(
         "left up.lib:Color.RED",
         "left up.lib:S.__slots__",
     ]
+
+
+def test_a_state_of_a_new_module_is_listed(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its functions set a global of the body, and others read that of the module."""
+    old = {"lib": "x = 1\n"}
+    new = {**old, "states": PROVIDER}
+    report = adopt_diff(world, monkeypatch, capsys, old, unified(old, new))
+    assert places(report) == ["Provide up.states", "left up.states:provider"]

@@ -317,3 +317,18 @@ def test_a_package_without_an_init_file_is_one_if_it_imports_itself(
     assert main(words) == 0
     report = json.loads(capsys.readouterr().out)
     assert [patch["name"] for patch in report["patches"]] == ["old-pile", "patches"]
+
+
+def test_what_runs_only_as_a_program_or_a_test_is_no_patch(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A block for the main program runs nowhere; what tests set is listed."""
+    main_block = 'if __name__ == "__main__":\n    C.main = 1\n'
+    modules = {
+        "patches": f"from up.lib import C\nC.new = 1\n{main_block}",
+        "tests.test_it": "from up.lib import C\nC.tested = 1\n",
+    }
+    report = adopt(here, capsys, modules)
+    assert kinds(report) == {"patches": [("Add", "up.lib:C.new")]}
+    (left,) = report["left"]
+    assert "--only pile.tests.test_it adopts it" in left["reason"]
