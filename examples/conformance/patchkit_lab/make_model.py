@@ -42,7 +42,7 @@ CONFIG: dict[str, Any] = {
     "rms_norm_eps": 1e-06,
     # transformers 5 reads it from `rope_parameters`, and from here.
     "rope_theta": 10000.0,
-    # Whoever lets vLLM choose gets this one: with bfloat16 it would use AMX tiles, which die on some
+    # Where nobody chooses another: with bfloat16 vLLM would use AMX tiles, which die on some
     # virtual machines that list them.
     "torch_dtype": "float16",
 }

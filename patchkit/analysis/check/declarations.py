@@ -203,7 +203,7 @@ def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Fi
 
     If a required name looks like a slip, as `vlm` for `vllm`, no process has that distribution.
     """
-    for slip in slips(row):
+    for slip in slips(row, coverage):
         fix = f"write {slip.meant} in place of {slip.name}"
         message = (
             f"no distribution {slip.name} is installed here; did you mean {slip.meant}?"

@@ -165,7 +165,10 @@ def _miscounted(
         near = nearest(text, change.old, first_line)
         if near:
             message += f"; nearest match:\n{near}"
-    return Fault(codes.ANCHOR_ABSENT, message, "update old and new to upstream's text")
+    fix = "update old and new to upstream's text"
+    if starts:
+        fix = f"count={len(starts)}, if these are all that you mean"
+    return Fault(codes.ANCHOR_ABSENT, message, fix)
 
 
 def _occurs(count: int, change: Edit) -> str:

@@ -21,7 +21,8 @@ _SHOWN = 3
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
     """Find modules of upstream that import by name what rows replace: `from a import f` for `a:f`.
 
-    Such a name keeps the original unless patchkit repoints it, as it does without `rebind=False`.
+    Such a name holds the original until patchkit repoints it at run time. The finding says where
+    that is going to happen. Rows with `rebind=False` do without, and are left out.
     Only releases that are at hand are searched, as every file of the package has to be read.
 
     Args:

@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.settings import Settings
 
 _BODY = re.compile(r"patch_\w+")
+
+_SLIP = 0.8
+"""From here on, one name of a body is a slip of the other."""
 
 
 def read_packs(
@@ -104,6 +108,12 @@ def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Find
             f"{pack.name}"
         )
         fix = f"write {patch.body}.py, or delete the row"
+        bodies = [*pack.bodies]
+        # `patch_a.py` is the file of the body `patch_a`.
+        meant = get_close_matches(str(patch.body).removesuffix(".py"), bodies, 1, _SLIP)
+        if meant:
+            message += f"; did you mean {meant[0]}?"
+            fix = f"name {meant[0]} in the row"
         file, line = pack.row_place(patch.name)
         yield Finding(
             codes.ROW_WITHOUT_BODY, message, fix, patch.name, file=file, line=line

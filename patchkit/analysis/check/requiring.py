@@ -69,17 +69,27 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         package = package_of(change)
         # A Provide adds a new module: it is inside no module, but changes the package.
         is_changed = change.inside_module or isinstance(change, Provide)
-        if not is_changed or package in reported:
+        if package in reported:
             continue
         requirements = [*row.patch.requires, *change.requires]
         required = projects_of(requirements)
-        if not _provided_by(package, required, coverage):
+        if _provided_by(package, required, coverage):
+            continue
+        if is_changed or _is_slip_of_target(package, required, coverage):
             reported.add(package)
             slip = _slip(package, required)
-            is_of_target = bool(slip) and (
-                _is_known(slip, coverage) and not _is_package(package, coverage)
-            )
+            is_of_target = _is_slip_of_target(package, required, coverage)
             yield Unrequired(package, tuple(required), slip, is_of_target)
+
+
+def _is_slip_of_target(
+    package: str, required: list[str], coverage: Coverage | None
+) -> bool:
+    """Whether a package that is nowhere has nearly the name of a distribution that is there."""
+    slip = _slip(package, required)
+    if not slip or _is_package(package, coverage):
+        return False
+    return _is_known(slip, coverage)
 
 
 class Slip(NamedTuple):
@@ -94,7 +104,7 @@ class Slip(NamedTuple):
     meant: str
 
 
-def slips(row: Row) -> Iterator[Slip]:
+def slips(row: Row, coverage: Coverage | None = None) -> Iterator[Slip]:
     """Find misspelled distributions among the requirements of a row and of its changes.
 
     Only of names that are not installed here, and that differ by one letter, or by the order of the
@@ -103,6 +113,7 @@ def slips(row: Row) -> Iterator[Slip]:
 
     Args:
         row: The row.
+        coverage: Releases that are checked; None for none.
 
     Yields:
         Each of them, with the name that was meant.
@@ -112,7 +123,7 @@ def slips(row: Row) -> Iterator[Slip]:
         texts += change.requires
     changed = [canonical(package_of(change)) for change in row.patch.parts]
     names = projects_of(texts)
-    known = {missing.slip for missing in unrequired(row)}
+    known = {missing.slip for missing in unrequired(row, coverage)}
     for name in names:
         if name in changed or name in known:
             continue

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import Finding, Place, finding_of_row
-from patchkit.core.rows.declaration import Decorate, Edit, Replace, Role, Row, Wrap
+from patchkit.core.rows.declaration import Add, Decorate, Edit, Replace, Role, Row, Wrap
 from patchkit.core.rows.target import Target
 
 _FILE = "vllm_roles.json"
 """The roles in which functions of each module were called; made by `studies/module_roles.py`."""
 
-_CALLED = (Replace, Wrap, Decorate, Edit)
+_CALLED = (Replace, Wrap, Decorate, Edit, Add)
 """Changes that act where their target is called; others may act where its module is imported."""
 
 

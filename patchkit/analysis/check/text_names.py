@@ -71,6 +71,25 @@ def _is_literal(node: ast.expr) -> bool:
     return name == "Literal"
 
 
+def names_bound(text: str) -> set[str]:
+    """Return the names that a module or a function gives to something.
+
+    Args:
+        text: Its source; that of a method is indented.
+
+    Returns:
+        The names; none if the text is no valid Python.
+    """
+    table = _table_of(text)
+    names: set[str] = set()
+    if table is not None:
+        for scope in (table, *table.get_children()):
+            for symbol in scope.get_symbols():
+                if symbol.is_imported() or symbol.is_assigned():
+                    names.add(symbol.get_name())
+    return names
+
+
 def globals_read(text: str) -> set[str]:
     """Return the names that a function reads from its module.
 
@@ -80,13 +99,20 @@ def globals_read(text: str) -> set[str]:
     Returns:
         The names; none if the text is no valid Python.
     """
-    if text[:1].isspace():  # a method, which needs a class around it
-        text = f"class _:\n{text}"
-    try:
-        table = symtable.symtable(text, "<edited>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
+    table = _table_of(text)
+    if table is None:
         return set()
     return set(_read_in_functions(table))
+
+
+def _table_of(text: str) -> symtable.SymbolTable | None:
+    """Return the scopes of a text; None if it is no valid Python."""
+    if text[:1] in {" ", "\t"}:  # a method, which needs a class around it
+        text = f"class _:\n{text}"
+    try:
+        return symtable.symtable(text, "<text>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _read_in_functions(table: symtable.SymbolTable) -> Iterator[str]:

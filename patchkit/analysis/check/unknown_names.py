@@ -11,7 +11,12 @@ from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.text_names import globals_read, names_to_find, words
+from patchkit.analysis.check.text_names import (
+    globals_read,
+    names_bound,
+    names_to_find,
+    words,
+)
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -72,7 +77,7 @@ class UnknownNames:
                 continue
             if isinstance(change, AddField) and _is_in_body(name, row, pack):
                 continue
-            question = near(name, sorted({*words(text), *dir(builtins)} - {name}))
+            question = _question(name, text, release, change.place)
             yield Fault(
                 codes.UNKNOWN_NAME,
                 f"{where} reads {name}, which nothing in {module} defines{question}",
@@ -99,6 +104,14 @@ class UnknownNames:
             if other.place == change.place:
                 names |= words(other.new)
         return names
+
+
+def _question(name: str, text: str, release: CheckedRelease, target: Target) -> str:
+    """Ask whether another name was meant: of the module, of the function, or else a builtin."""
+    content = release.source.read(release.facts(target).path) or b""
+    whole = content.decode(errors="replace")
+    own = names_bound(whole) | names_bound(text)
+    return near(name, sorted(own)) or near(name, dir(builtins))
 
 
 def _is_in_body(name: str, row: Row, pack: PackSource) -> bool:

@@ -47,9 +47,10 @@ class JournalEntry(dict[str, Any]):
             key: The key.
         """
         value = self.get(key)
-        if not isinstance(value, list):
+        if not value or not isinstance(value, list):  # (Most entries have none.)
             return ()
-        return tuple(text for text in value if isinstance(text, str))
+        texts = [text for text in value if isinstance(text, str)]
+        return tuple(texts)
 
     def mapping(self, key: str) -> "JournalEntry":
         """Return the mapping of a key as an entry; an empty one if it has no mapping.
@@ -69,6 +70,8 @@ class JournalEntry(dict[str, Any]):
             key: The key.
         """
         mapping = self.mapping(key)
+        if not mapping:
+            return {}
         return {name: mapping.text(name) for name in mapping}
 
     def texts_by_name(self, key: str) -> dict[str, tuple[str, ...]]:

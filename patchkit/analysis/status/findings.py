@@ -269,10 +269,11 @@ def _differences_by_patch(
         missing_in: list[ProcessStatus] = []
         for process in owners:
             patch = process.patches[name]
-            status, _ = process.stand(patch)
             if patch.status == "applied":
                 applied_in.append(process)
-            elif status in _NOT_APPLIED:  # an armed patch may be applied later
+                continue
+            status, _ = process.stand(patch)
+            if status in _NOT_APPLIED:  # an armed patch may be applied later
                 missing_in.append(process)
         if applied_in and missing_in:
             having = _labels(applied_in)
@@ -288,13 +289,14 @@ def _differences_by_body(
     Digests do not show that: they hash the file when a role is entered, which may be later.
     """
     for name in _patch_names(peers):
-        pairs = []
+        pairs: list[tuple[str, ProcessStatus]] = []
         for process in peers:
             patch = process.patches.get(name)
-            if patch is None or patch.status != "applied":
+            if patch is None or patch.body is None or patch.status != "applied":
                 continue
-            if patch.body is not None and patch.is_for(role):
-                pairs.append((patch.body.loaded, process))
+            if not (pairs or patch.is_for(role)):
+                break  # nor is it in any other process: all name the same roles
+            pairs.append((patch.body.loaded, process))
         processes_by_value = grouped(pairs).values()
         if len(processes_by_value) > 1:
             shown = "; ".join(map(_labels, processes_by_value))

@@ -35,11 +35,6 @@ class _Occurrence(NamedTuple):
     patch: PatchStatus
 
     @property
-    def is_in_role(self) -> bool:
-        """Whether the patch is for a role of the process."""
-        return any(map(self.patch.is_for, self.process.roles))
-
-    @property
     def is_imported(self) -> bool:
         """Whether the process has imported a module that the patch changes."""
         return bool(self.patch.imported or self.patch.modules or self.patch.unpatched)
@@ -60,56 +55,73 @@ def misplaced(
         The patches, engine by engine.
     """
     for engine in engines(processes):
-        reached = [
-            process for process in engine if process.is_reached and process.roles
-        ]
-        names: dict[str, None] = {}
-        for process in reached:
-            names.update(dict.fromkeys(process.patches))
-        for name in names:
-            occurrences = [
-                _Occurrence(process, process.patches[name])
-                for process in reached
-                if name in process.patches
-            ]
-            message = _message(name, occurrences, now)
+        # Processes with the same roles are judged together: an engine may have a thousand workers.
+        by_roles: dict[tuple[str, ...], list[ProcessStatus]] = {}
+        names: dict[str, PatchStatus] = {}
+        for process in engine:
+            if process.is_reached and process.roles:
+                by_roles.setdefault(tuple(process.roles), []).append(process)
+                names.update(process.patches)
+        for name, patch in names.items():
+            inside: list[ProcessStatus] = []
+            outside: list[ProcessStatus] = []
+            for roles, same in by_roles.items():
+                # (All journals name the same roles for a patch, those of its row.)
+                is_in_role = any(patch.is_for(role) for role in roles)
+                side = inside if is_in_role else outside
+                side += same
+            users = [each for each in _occurrences(name, outside) if each.is_imported]
+            if not users:
+                continue  # nothing speaks for another role
+            message = _message(name, _occurrences(name, inside), users, now)
             if message:
                 yield MisplacedPatch(name, message)
 
 
-def _message(name: str, occurrences: Sequence[_Occurrence], now: float) -> str:
+def _occurrences(name: str, processes: Iterable[ProcessStatus]) -> list[_Occurrence]:
+    """Return those of some processes whose journals list a patch, with its status there."""
+    return [
+        _Occurrence(process, process.patches[name])
+        for process in processes
+        if name in process.patches
+    ]
+
+
+def _message(
+    name: str,
+    inside: Sequence[_Occurrence],
+    users: Sequence[_Occurrence],
+    now: float,
+) -> str:
     """Say what speaks for another role of a patch; '' if nothing does, or it is too early.
 
     Args:
         name: The name of the patch.
-        occurrences: The processes of one engine that list the patch, whatever their roles.
+        inside: The processes of one engine that have a role of the patch.
+        users: The processes of other roles that have imported a module that the patch changes.
         now: The time of the picture, in seconds since the epoch.
     """
-    inside = [occurrence for occurrence in occurrences if occurrence.is_in_role]
-    outside = [occurrence for occurrence in occurrences if not occurrence.is_in_role]
-    if not inside or not outside:
+    if not inside:
         return ""
     if not all(_is_conclusive(occurrence, now) for occurrence in inside):
         return ""
-    if any(CALLED in occurrence.patch.effects.values() for occurrence in occurrences):
+    everywhere = [*inside, *users]
+    if any(CALLED in occurrence.patch.effects.values() for occurrence in everywhere):
         return ""  # it has an effect, so its roles are not wrong
     roles = ", ".join(inside[0].patch.roles)  # those of its row, in every process
     # First case: its targets are imported only in processes of other roles.
     if not any(occurrence.is_imported for occurrence in inside):
-        importers = [occurrence for occurrence in outside if occurrence.is_imported]
         modules: dict[str, None] = {}
-        for occurrence in importers:
+        for occurrence in users:
             modules.update(dict.fromkeys(occurrence.patch.imported))
-        if not importers:
-            return ""
         return (
             f"{name} is for {roles}, where {', '.join(modules)} was never imported; it was in "
-            f"{_labels(importers)}: if the patch is for there, name that role in its row"
+            f"{_labels(users)}: if the patch is for there, name that role in its row"
         )
     # Second case: its targets are imported in both, and called only in processes of other roles.
     # One silent process is enough, as those that have not imported the targets show nothing.
     is_uncalled = any(occurrence.patch.is_silent for occurrence in inside)
-    callers = [occurrence for occurrence in outside if occurrence.patch.unpatched]
+    callers = [occurrence for occurrence in users if occurrence.patch.unpatched]
     if not is_uncalled or not callers:
         return ""
     targets: dict[str, None] = {}

@@ -63,8 +63,8 @@ def write_merged(
     """
     definitions = body.read()
     merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
-    # What only upstream's changes use is imported from upstream. Names of the body, and those that
-    # the row's code uses already, are known there.
+    # Names of the body, and those that the row's code uses already, are known there. For any other
+    # name that upstream's module has, `make` gets an import that it writes if the name is used.
     known_names = {*definitions.named, *definitions.imports}
     known_names |= names_in(definitions.named[by])
     imports = {
@@ -75,7 +75,9 @@ def write_merged(
     for bound, statement in imports.items():
         if bound not in known_names:
             merged_module.imports[bound] = statement
-    target = f"body:{new_name}"  # `make` reads the name alone, not the module
+    # `make` writes changes of a module; here that is the body's own text, so that the row's
+    # definition in it is replaced, or one is added. It reads only the name of this target.
+    target = f"body:{new_name}"
     name_in_merged = by.rpartition(".")[2]
     change: Change = Replace(target, by=name_in_merged)
     if new_name != by:

@@ -97,6 +97,15 @@ class _FieldChecks(Record):
         is_name = isinstance(name, str) and _is_dotted(name)
         self.require(is_name, field, name, "the name of an object in the body")
 
+    def require_expression(self, field: str, value: object) -> None:
+        """Refuse a string that is no Python expression."""
+        if not isinstance(value, str):
+            return
+        try:
+            compile(value.strip(), field, "eval", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            self.refuse(field, repr(value), "a type, or the text of one", error)
+
     def require_canonical(self, field: str, value: object) -> None:
         """Refuse a value whose text differs between processes, such as an object's address."""
         from patchkit.core.rows.canonical import canonical  # noqa: PLC0415 - an AddField's fields alone
@@ -292,8 +301,10 @@ def _check_change(
         is_count = type(count) is int and count >= 1  # no bool
         checks.require(is_count, f"{field} count", count, "a number from 1 on")
     if isinstance(change, AddField):
-        checks.require_filled(f"{field} name", change.name)
+        is_name = isinstance(change.name, str) and change.name.isidentifier()
+        checks.require(is_name, f"{field} name", change.name, "a name for a field")
         checks.require_canonical(f"{field} type", change.type)
+        checks.require_expression(f"{field} type", change.type)
         checks.require_canonical(f"{field} default", change.default)
     if isinstance(change, AfterImport):
         _check_sets(checks, f"{field} sets", change)

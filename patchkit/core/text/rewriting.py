@@ -218,14 +218,14 @@ def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
 def _margin_of_statement(
     line: str, until: Sequence[Token], following: Token | None
 ) -> str:
-    """Return the margin for `new`: of the match's statement; of its line if a bracket stays open.
+    """Return the indentation of the statement with the match; within brackets that of the `line`.
 
     `until` are the tokens up to the match's first, `following` is the first after the match.
     """
-    if following is not None and following.depth:
+    if following is not None and following.depth:  # a bracket is open there
         return _margin(line)
     for token in reversed(until):
-        if token.margin is not None:
+        if token.margin is not None:  # it begins a statement
             return token.margin
     return ""
 

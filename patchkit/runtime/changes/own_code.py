@@ -283,16 +283,21 @@ class CallEvidence(Record, frozen=False, eq=False):
             value: The object that a patch has set, such as a function, property or class.
             others: The objects that the value may lie on.
         """
-        lower = {
-            id(one) for other in others for one in functions_in(other, self.package)
-        }
-        for function in functions_in(value, self.package):
+        pack = self.package
+        lower: set[int] | None = None
+        for function in functions_in(value, pack):
             self.add_function(function)
             home = function.__globals__.get("__name__")
             self.homes.add(str(home))
-            for inner in functions_beneath(function, self.package, lower):
+            if _is_of_wrap(function) or not hasattr(function, "__wrapped__"):
+                continue  # nothing lies beneath it, or only what others have put there
+            if lower is None:
+                lower = {
+                    id(one) for other in others for one in functions_in(other, pack)
+                }
+            for inner in functions_beneath(function, pack, lower):
                 self.beneath.append(inner.__code__)
-        if is_unseen(value, self.package):
+        if is_unseen(value, pack):
             self.is_unseen = True
 
     def add_function(self, function: FunctionType) -> None:

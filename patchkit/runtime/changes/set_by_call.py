@@ -79,7 +79,7 @@ class _Difference(NamedTuple):
 
 
 def prepare(change: AfterImport, context: Context) -> "PreparedSets":
-    """Find the function and the targets, whose modules are imported.
+    """Find the function to call, import the modules of the targets, and find the targets in them.
 
     Args:
         change: The change, as its row declares it.
@@ -95,7 +95,7 @@ def prepare(change: AfterImport, context: Context) -> "PreparedSets":
     assert isinstance(call, modules.PreparedCall)
     assert context.module is not None
     named: list[_Named] = []
-    _, *parts = change.parts
+    _the_call, *parts = change.parts
     for part in parts:
         target = part.place
         label = f"AfterImport({change.module!r}) sets {str(target)!r}"
@@ -105,6 +105,8 @@ def prepare(change: AfterImport, context: Context) -> "PreparedSets":
         refuse_fixed(location, label)
         site = context.sites.at(location)
         if not any(site is other.site for other in named):
+            # It changes nothing until the call has run: then it gives what the call has set. Like
+            # a Replace's it lies below the layers that wrap (`base`).
             layer = context.layer(lambda below: below, base=True)
             named.append(_Named(target, module, site, layer))
     return PreparedSets(call, change.call, context.module, named, context.sites)

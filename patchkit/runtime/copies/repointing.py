@@ -54,16 +54,16 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
 
 
 def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
-    """Return the modules that defined objects in the targets' modules, such as decorators.
+    """Return the modules of decorators that may have kept the targets.
 
-    They were loaded before the targets' modules, and cannot have imported from these. But a
-    decorator may have stored a target in its own module (a registry).
+    They were loaded before the targets' modules, so they cannot have imported from these, and would
+    not be searched for copies. But a decorator may have put a target into a registry there.
 
     Args:
         sites: The changed attributes.
 
     Returns:
-        The names of those modules that lie in the packages of the sites' `rebind`.
+        The names of those modules, as far as they lie in packages whose copies are repointed.
     """
     makers: set[str] = set()
     packages: set[str] = set()
@@ -71,9 +71,9 @@ def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
         packages.update(site.rebind)
     for home in set(map(home_of, sites)):
         for value in tuple(namespace(sys.modules.get(home)).values()):
-            maker = maker_of(value)
-            if isinstance(maker, str):
-                makers.add(maker)
+            name_of_module = maker_of(value)
+            if isinstance(name_of_module, str):
+                makers.add(name_of_module)
     return frozenset(name for name in makers if is_within(name, packages))
 
 

@@ -59,7 +59,11 @@ class _Probed(Record, frozen=False, eq=False):
 
     @property
     def is_wrapped(self) -> bool:
-        """Whether the wrapper is still in place: a reload may have replaced it by a new object."""
+        """Whether the wrapper is still in place.
+
+        It is not once it was taken off (the site has no layers then), or a reload of the module has
+        put a new object there (the site is not intact).
+        """
         if self.wrapped is None:
             return False
         return all(site.layers and site.is_intact() for site in self.wrapped.sites)

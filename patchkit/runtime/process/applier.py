@@ -51,7 +51,7 @@ class Applier:
         executions: numbers the executions of modules.
         undoing: undoes patches.
         copies: repoints copies of what was changed.
-        on_applied: is called after groups were applied, also if all of them were applied before.
+        on_applied: is called when groups are applied, with whether they were not so before.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Applier:
         executions: Executions,
         undoing: Undoing,
         copies: "CopiesPass",
-        on_applied: Callable[[], None],
+        on_applied: Callable[[bool], None],
     ) -> None:
         self._turns = undoing.turns
         self._undoing = undoing
@@ -118,7 +118,7 @@ class Applier:
                     )
             finally:
                 self._finish(made, scope)
-        self._on_applied()
+        self._on_applied(bool(made))
         if self._after:
             postponed = [each for group in due for each in self._after.pop(group, ())]
             self.apply_late(postponed, from_body=True)

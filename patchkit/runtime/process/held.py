@@ -202,7 +202,11 @@ class Blocks(Record, eq=False):
             )
 
     def _due(self, states: Iterable[PatchState]) -> list[ChangeGroup]:
-        """List the groups that change a module after its import, and are for the versions here."""
+        """List the change groups that can be made late: in a module that is imported already.
+
+        Groups for the moment before an import come too late then. Those that are not for the
+        versions here are left out.
+        """
         groups = [group for state in states for group in state.groups]
         after = [group for group in groups if group.moment == AFTER]
         return [group for group in after if self.table.changes_here(group)]

@@ -121,9 +121,9 @@ class Lookout:
             if module in sys.modules:
                 self.note_import(module)
 
-    def note_applied(self) -> None:
-        """Observe what was applied, start the thread; write what is unmet, if not done before."""
-        if self._states.journal.directory is not None:
+    def note_applied(self, has_changed: bool) -> None:
+        """Observe what `has_changed`, start the thread; write what is unmet, if not done before."""
+        if has_changed:
             self.effects.observe()
         self.begin()
         if self._unmet is None:

@@ -124,6 +124,7 @@ def _entering(session: Session, role: Role) -> Any:
     """
 
     def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        """Enter the role, compare digests (an AgreementError if they differ), and begin."""
         session.enter(role)
         rank = rank_given(wrapped, instance, args, kwargs)
         if rank is not None:

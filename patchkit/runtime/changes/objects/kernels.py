@@ -279,13 +279,12 @@ class Kernels:
         """Whether the kernel of a key was from Python before the first override."""
 
     def at(self, key: str) -> Location:
-        """Return where the kernel of a key lies, which `Sites.at` takes to change it.
-
-        An operator has its kernels itself, and inherits none.
+        """Return where the kernel of a key lies, so that a site can be made of it (`Sites.at`).
 
         Args:
             key: The kernel's dispatch key.
         """
+        # It is the operator's own: operators inherit no kernels.
         return Location(self, Item(key), self[key], own=True)
 
     def has(self, key: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from support.packages import row
 
 from analysis.check.changes_of_f import BODY, REPLACE, WRAP
@@ -75,6 +76,23 @@ def test_bodies_and_rows_that_miss_each_other(world: World) -> None:
     )
     assert only_finding(report, "PK502").patch == "lost"
     assert report.grid == {"lost": {"up 1.0": "broken"}, "p": {"up 1.0": "ok"}}
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [("patch_loos", "patch_loose"), ("patch_something_else", "")],
+)
+def test_a_body_that_is_nearly_named_is_told(
+    world: World, named: str, meant: str
+) -> None:
+    """The fix names the file that is there."""
+    world.pack(row("p", named, WRAP), patch_loose=BODY)
+    finding = only_finding(checked([subject("1.0", mod="def f(): ...")]), "PK502")
+    if meant:
+        assert finding.message.endswith(f"; did you mean {meant}?")
+        assert finding.fix == f"name {meant} in the row"
+    else:
+        assert finding.fix == f"write {named}.py, or delete the row"
 
 
 def test_what_provides_a_package_stands_for_it(world: World) -> None:

@@ -155,3 +155,10 @@ def test_a_new_text_that_is_elsewhere_too_is_no_merge(world: World) -> None:
     world.pack(row("p", "patch_a", edit("x = 1", "break")), patch_a="")
     mod = "def f():\n    x = 1\n    while x:\n        break\n"
     assert codes(checked([subject("1.0", mod=mod)])) == ["PK114"]
+
+
+def test_a_text_that_is_there_less_often_than_expected(world: World) -> None:
+    """The text is right: `count` is what the fix is about."""
+    world.pack(row("p", "patch_a", edit("x = 1", "x = 2", count=2)), patch_a="")
+    finding = only_finding(checked([subject("1.0", mod=F)]), "PK111")
+    assert finding.fix == "count=1, if these are all that you mean"

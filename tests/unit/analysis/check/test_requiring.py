@@ -53,14 +53,19 @@ def test_a_slip_is_told_with_the_name_that_was_meant(world: World) -> None:
 
 
 @pytest.mark.parametrize("releases", [[], [UP]])
+@pytest.mark.parametrize(
+    "change", ["Wrap('uup.mod:f', by='w')", "AfterImport('uup.mod', call='call')"]
+)
 def test_a_misspelled_target_is_told_as_such(
-    world: World, releases: list[CheckedRelease], monkeypatch: pytest.MonkeyPatch
+    world: World,
+    change: str,
+    releases: list[CheckedRelease],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where the distribution is there (checked or installed), and no such package is anywhere."""
     if not releases:
         world.module("up.mod", "def f(): ...")
         monkeypatch.setattr(Versions, "find", lambda _, name: name == "up" or None)
-    change = "Wrap('uup.mod:f', by='w')"
     world.pack(row("p", "patch_a", change, requires="('up>=1,<2',)"), patch_a=BODY)
     (finding,) = (
         finding for finding in checked(releases).findings if finding.severity == "error"

@@ -53,7 +53,7 @@ def test_the_finding_names_both_sides_and_the_role(world: World) -> None:
     roles = "{Role.MAIN, Role.WORKER}"
     world.pack(row("p", "patch_a", WRAP, roles=roles, requires=ANY), patch_a=BODY)
     finding = only_finding(checked([UP]), "PK307")
-    assert finding.severity == "info"
+    assert finding.severity == "warning"
     assert "the row is for main and worker" in finding.message
     assert "called in engine-core only, in engines of vLLM 0.32.0" in finding.message
     assert finding.fix.startswith("roles={Role.ENGINE_CORE}")

@@ -94,12 +94,16 @@ def test_a_name_is_defined_somewhere(
         assert report.grid["p"] == {"up 1.0": "broken"}
 
 
-def test_a_near_name_is_asked_for(world: World) -> None:
-    """A name of the function, or a builtin."""
-    change = edit("return x + LIMITS")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("LIMITS", "LIMIT"), ("tiem", "time"), ("fsat", "fast"), ("lenn", "len")],
+)
+def test_a_near_name_is_asked_for(world: World, name: str, near: str) -> None:
+    """A name of the module or the function, before a builtin."""
+    change = edit(f"return x + {name}")
     world.pack(row("p", "patch_a", change, requires="('up>=1,<2',)"), patch_a=BODY)
     message = only_finding(checked([UP]), "PK115").message
-    assert message.endswith("; did you mean LIMIT?")
+    assert message.endswith(f"; did you mean {near}?")
 
 
 def test_where_a_star_import_may_define_it_nothing_is_said(world: World) -> None:
