@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile
 
+from patchkit.analysis.upstream.reading.files import ROOTS
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import ScaffoldError
 
@@ -311,6 +312,12 @@ def importable(pile: str) -> Iterator[Path | None]:
         folder = path.resolve()
         while (folder / "__init__.py").exists():  # out of the package
             folder = folder.parent
+        for root in ROOTS[
+            1:
+        ]:  # `src` of a project; ROOTS[0] is the project's own folder
+            if folder == path.resolve() and (folder / root).is_dir():
+                folder /= root
+                break
         yield folder
     elif pile.endswith(".whl"):
         with TemporaryDirectory() as unpacked, ZipFile(path) as archive:

@@ -100,7 +100,7 @@ def _print_pile(pile: PileRows, out: Console) -> None:
             out,
         )
         _print_list(
-            "modules that failed to import",
+            "imports and calls that failed",
             [f"{module}: {fault}" for module, fault in observed.faults.items()],
             out,
         )

@@ -447,3 +447,30 @@ def test_the_python_of_another_environment(
     assert "1 called" in capsys.readouterr().out
     assert main([*words, "--python", "/no/python", "--dry-run"]) == 2
     assert "--python: cannot start /no/python" in capsys.readouterr().err
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("path", ["one.py", "one/__init__.py", "src/one/__init__.py"])
+def test_a_pile_of_one_module(
+    here: World,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+) -> None:
+    """It has no stand-in, as it lies in no package: its function is called by its own name."""
+    text = "from up import lib\n\n\ndef g():\n    return 'new'\n\n\n"
+    text += "def register():\n    lib.g = g\n"
+    folder = here.folder / "project"
+    monkeypatch.setenv("PYTHONPATH", str(here.folder))
+    file = folder / path
+    file.parent.mkdir(parents=True)
+    file.write_text(text, "utf-8")
+    words = [*INTO_MINE, "--observe", "--call", "one:register"]
+    assert main(["adopt", str(folder), *words]) == 0
+    assert "1 changes were observed: 1 called" in capsys.readouterr().out
+    start = f"import sys\nsys.path[:0] = [{str(folder)!r}, {str(folder / 'src')!r}]\n"
+    call = "import one\none.register()\n"
+    theirs = here.answer(f"{start}{call}{PROBE}", PATCHKIT="0")
+    ours = here.answer(f"{start}{ROWS}{call}{PROBE}")
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
