@@ -24,6 +24,7 @@ from patchkit.authoring.adopt.patched_package import (
     package_of,
     package_of_paths,
     packages_in_diff,
+    requirement_of,
 )
 from patchkit.authoring.adopt.pile_metadata import metadata_of
 from patchkit.authoring.adopt.pile_observation import ObservationOptions, observe_pile
@@ -32,7 +33,6 @@ from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.scaffold.plan import INIT
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say
-from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import ScaffoldError, UpstreamError
 
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
@@ -50,13 +50,13 @@ class ChildOptions(NamedTuple):
         observe: Whether there is one; None for where that is possible.
         calls: The functions that it calls beside the entry points.
         stubs: The modules that it fakes.
-        python: The Python that it runs.
+        python: The Python that it runs; None for this one.
     """
 
     observe: bool | None
     calls: Sequence[str]
     stubs: Sequence[str]
-    python: str
+    python: str | None
 
 
 def restore_nothing() -> None:
@@ -139,7 +139,9 @@ def adopt_pile(
     named = [(call, "--call") for call in asked.calls]
     calls = [*metadata.calls, *named]
     if asked.observe is not False:
-        options = ObservationOptions(package, asked.stubs, calls, asked.python)
+        options = ObservationOptions(
+            package, asked.stubs, calls, asked.python or sys.executable
+        )
         _observe(pile, changed, options, is_required=bool(asked.observe))
     pile.refuse_empty()
     return pile, restore_nothing
@@ -244,7 +246,7 @@ def _base(
 
 
 def adopt_installation(
-    changed: str, package: str, library: Library
+    changed: str, package: str, library: Library, *, restore: bool
 ) -> AdoptedAndRestore:
     """Make rows of the edits in the files of an installed distribution.
 
@@ -252,6 +254,7 @@ def adopt_installation(
         changed: The name of the distribution.
         package: The package that is patched.
         library: The library, which has the files as they were published.
+        restore: Whether the files are to be restored.
 
     Returns:
         The rows, and a function that restores files.
@@ -275,24 +278,14 @@ def adopt_installation(
     adopted = DifferenceRows(requirement_of(package, version), origin, release=release)
     adopted.add(files)
 
-    def restore() -> None:
+    def restore_files() -> None:
         """Give back the edited files, unless some of their changes are in no row."""
         if adopted.left:
             say(_NOT_RESTORED)
         else:
             installation.restore(files)
 
-    return adopted, restore
-
-
-def requirement_of(package: str, version: str) -> str:
-    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it.
-
-    Args:
-        package: The package.
-        version: The version of the release, or of a build of it.
-    """
-    return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"
+    return adopted, restore_files if restore else restore_nothing
 
 
 def _text_of(file: str) -> str:

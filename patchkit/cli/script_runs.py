@@ -8,6 +8,7 @@ import click
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.adopt.isolation import isolation_here
+from patchkit.authoring.adopt.patched_package import requirement_of
 from patchkit.authoring.adopt.scripts.adopting import (
     ScriptRows,
     ScriptRun,
@@ -22,7 +23,6 @@ def adopt_scripts(
     scripts: Sequence[str],
     release: CheckedRelease,
     package: str,
-    requirement: str,
     *,
     timeout: float,
     is_confirmed: bool,
@@ -33,7 +33,6 @@ def adopt_scripts(
         scripts: The files of the scripts.
         release: The release.
         package: The import package that the scripts edit.
-        requirement: The requirement that each row gets.
         timeout: The seconds that each script may take.
         is_confirmed: Whether `--yes` says that they may be run.
 
@@ -50,7 +49,7 @@ def adopt_scripts(
             "--from-script: found no terminal to ask on whether to run it, expected --yes"
         )
     origin = ", ".join(Path(script).name for script in scripts)
-    rows = ScriptRows(requirement, origin)
+    rows = ScriptRows(requirement_of(package, release.version), origin)
     with open_workspace(package, release.project, release.version) as workspace:
         plan = plan_scripts(scripts, workspace)
         rows.isolation = isolation_here(workspace.folder)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import ROOTS
-from patchkit.core.versions.requirements import canonical
+from patchkit.core.versions.requirements import FoundVersion, canonical
 
 DEFAULT = "vllm"
 _NO_PACKAGES = {"tests", "test", "docs", "examples", "benchmarks", "tools", "setup"}
@@ -80,3 +80,13 @@ def is_release_of(changed: str, requirements: Iterable[str]) -> bool:
 def _name(requirement: str) -> str:
     """Return the name in a requirement: `vllm` of `vllm==1.0` and of `vllm[audio]==1.0`."""
     return canonical(re.split(r"[^\w.-]", requirement)[0])
+
+
+def requirement_of(package: str, version: str) -> str:
+    """Return the requirement for exactly one release: `vllm==0.11.0`, also for a build of it.
+
+    Args:
+        package: The package.
+        version: The version of the release, or of a build of it.
+    """
+    return f"{canonical(package)}=={FoundVersion(package, version, package).counts_as}"

@@ -1,7 +1,6 @@
 """`patchkit adopt`: write rows and bodies for changes that were made in another way."""
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from patchkit.cli.adopted_sources import (
     adopt_installation,
     adopt_pile,
     base_of,
-    requirement_of,
     restore_nothing,
 )
 from patchkit.cli.commands.new import find_file
@@ -75,7 +73,11 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
     help="Also call this function of the pile; repeatable.",
 )
 @click.option(
-    "--stub", metavar="MODULE", multiple=True, help="Fake this module in the child."
+    "--stub",
+    "stubs",
+    metavar="MODULE",
+    multiple=True,
+    help="Fake this module in the child.",
 )
 @click.option(
     "--python", metavar="FILE", help="The Python whose environment the child runs in."
@@ -129,10 +131,6 @@ def command(
     into: str,
     package: str,
     only: tuple[str, ...],
-    observe: bool | None,
-    calls: tuple[str, ...],
-    stub: tuple[str, ...],
-    python: str | None,
     installed: bool,
     restore: bool,
     is_script: bool,
@@ -142,13 +140,12 @@ def command(
     dry_run: bool,
     library: Library,
     form: str,
-    **of_diff: Any,
+    **further: Any,
 ) -> int:
     """Write rows and bodies that make the same changes.
 
-    The source is a pile (a package that patches another one), a unified diff (-: standard input), a
-    later release, an edited installation, or scripts that edit files (sed, patch, Python, a
-    Dockerfile). Exit code 1 means that no row expresses some changes.
+    The source is a pile (a package that patches another one), a unified diff (-: stdin), a later
+    release, an edited installation, or scripts. Exit code 1: no row expresses some changes.
 
     \b
     Examples:
@@ -156,39 +153,37 @@ def command(
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    _check_options(restore=restore, installed=installed)
-    _check_calls(calls, is_off=observe is False, of_child=[*calls, *stub, python or ""])
-    is_other = installed or bool(observe)
+    diff_options = DiffOptions(*map(further.pop, DiffOptions._fields))
+    asked = ChildOptions(**further)
+    _check_options(asked, restore=restore, installed=installed)
+    is_other = installed or bool(asked.observe)
     _check_sources(changed, is_script=is_script, yes=yes, is_other=is_other)
     source = changed[0]
-    diff_options = DiffOptions(**of_diff)
-    is_difference = not is_script and _is_difference(
+    is_difference = not (is_script or installed) and _is_difference(
         source, package, release_options, diff_options.file
     )
-    if diff_options != DiffOptions() and (installed or not is_difference):
-        raise click.UsageError(_FOR_DIFFS)
+    _check_diff_options(diff_options, is_difference=is_difference)
     pack = _new_pack(into)
     if is_script:
         base, package = base_of(package, release_options, library)
-        requirement = requirement_of(package, base.version)
         scripts = adopt_scripts(
-            changed, base, package, requirement, timeout=timeout, is_confirmed=yes
+            changed, base, package, timeout=timeout, is_confirmed=yes
         )
         return _finish(scripts, pack, form, dry_run=dry_run)
     with progress_bar():
         if installed:
-            adopted, restore_files = adopt_installation(source, package, library)
+            adopted, restore_files = adopt_installation(
+                source, package, library, restore=restore
+            )
         elif is_difference:
             adopted, restore_files = adopt_difference(
                 source, package, release_options, library, diff_options
             )
         else:
-            asked = ChildOptions(observe, calls, stub, python or sys.executable)
             adopted, restore_files = adopt_pile(
                 source, package, release_options, library, only, pack.module, asked
             )
-    finish = restore_files if restore else restore_nothing
-    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=finish)
+    return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
 
 
 def _finish(
@@ -219,28 +214,29 @@ def _finish(
     return int(bool(adopted.left))
 
 
-def _check_options(*, restore: bool, installed: bool) -> None:
-    """Raise UsageError if `--restore` is set without the option that it belongs to."""
+def _check_options(asked: ChildOptions, *, restore: bool, installed: bool) -> None:
+    """Raise UsageError if a call is none, or an option is set without what it is for."""
     if restore and not installed:
         raise click.UsageError(
             "--restore: found no --installed, expected both: it gives back what that adopts"
         )
-
-
-def _check_calls(
-    calls: Sequence[str], *, is_off: bool, of_child: Sequence[str]
-) -> None:
-    """Raise UsageError if a call is none, or an option of the child is set and there is none."""
-    for call in calls:
+    for call in asked.calls:
         if not _FUNCTION.fullmatch(call):
             raise click.UsageError(
                 f"--call: found {call!r}, expected module:function, such as my_plugin:register"
             )
-    if is_off and any(of_child):
+    is_child_asked_for = any((asked.calls, asked.stubs, asked.python))
+    if asked.observe is False and is_child_asked_for:
         raise click.UsageError(
             "--no-observe: found --call, --stub or --python, expected none: they are for the "
             "child process that it leaves out"
         )
+
+
+def _check_diff_options(diff_options: DiffOptions, *, is_difference: bool) -> None:
+    """Raise UsageError if options for diffs are set for something else."""
+    if diff_options != DiffOptions() and not is_difference:
+        raise click.UsageError(_FOR_DIFFS)
 
 
 def _check_sources(
