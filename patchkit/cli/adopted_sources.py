@@ -128,21 +128,14 @@ def adopt_pile(
     # The name of a wheel begins with the distribution and the version.
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
-    pile = PileRows(
-        requirement_of(package, base.version),
-        name,
-        release=base,
-        pack=pack,
-        readers=readers,
-    )
+    requirement = requirement_of(package, base.version)
+    pile = PileRows(requirement, name, release=base, pack=pack, readers=readers)
     pile.run()
-    named = [(call, "--call") for call in asked.calls]
-    calls = [*metadata.calls, *named]
     if asked.observe is not False:
-        options = ObservationOptions(
-            package, asked.stubs, calls, asked.python or sys.executable
-        )
-        _observe(pile, changed, options, is_required=bool(asked.observe))
+        python = asked.python or sys.executable
+        calls = [*metadata.calls, *((call, "--call") for call in asked.calls)]
+        observation = ObservationOptions(package, asked.stubs, calls, python)
+        _observe(pile, changed, observation, is_required=bool(asked.observe))
     pile.refuse_empty()
     return pile, restore_nothing
 
