@@ -5,6 +5,7 @@ in place, delete them, or set them in calls such as `setattr(lib, name, f)` in a
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -18,7 +19,8 @@ ChangedPart = tuple[ast.expr, list[str]]
 
 _MUTABLE_METHODS = {*dir(list), *dir(dict), *dir(set)}
 _MUTATORS = _MUTABLE_METHODS - {*dir(tuple), *dir(frozenset), *dir(Mapping)}
-"""Methods that change a container in place."""
+_MUTATING = re.compile("|".join([*_MUTATORS, "(un)?register(_.*)?"]))
+"""Matches the names of methods that change a container or a registry in place."""
 _SETTERS = ("setattr", "delattr")
 _SPECIAL_SETTERS = ("__setattr__", "__delattr__")
 _WRAPPERS = ("wrap_function_wrapper", "patch_function_wrapper", "wrap_object")
@@ -67,7 +69,7 @@ def changed_by_calls(
         function = call.func
         if is_run and isinstance(function, ast.Attribute):
             container = function.value
-            if function.attr in _MUTATORS:
+            if _MUTATING.fullmatch(function.attr):
                 yield call, scope.dotted_names_of(container)
         is_statement = isinstance(statement, ast.Expr) and statement.value is call
         is_plain = is_statement and dotted(function) == "setattr"

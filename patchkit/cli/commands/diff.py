@@ -60,7 +60,7 @@ def command(
     Examples:
       patchkit diff my-patch                        since the last review
       patchkit diff my-patch --from 0.31.0 --to 0.33.0
-      patchkit diff my-patch --here                 to what runs here, or what was edited in it
+      patchkit diff my-patch --here                 to what is here, as edited
       patchkit diff my-patch --format json | jq -r '.targets[].diff'
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     ends_named = [option for option in (new, is_here, path, wheel) if option]
