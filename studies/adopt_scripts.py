@@ -15,6 +15,7 @@ import contextlib
 import difflib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -293,7 +294,8 @@ def main() -> int:
     """Compare every edit."""
     total: Counter[str] = Counter()
     empty: list[str] = []
-    with tempfile.TemporaryDirectory() as top, contextlib.chdir(top):
+    with tempfile.TemporaryDirectory() as top:
+        os.chdir(top)
         sys.path.insert(0, top)
         reference = Path(top, "reference")
         reference.mkdir()
