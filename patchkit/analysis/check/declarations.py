@@ -356,7 +356,10 @@ def order_of(inner: Row, outer: Row, target: str) -> str:
             f"conflicts=({inner.name!r},) in {outer.name}, or let the Replace bring what the Edit "
             "changes: where both apply, one is refused"
         )
-    return f"set after=({inner.name!r},) in {outer.name}, or declare conflicts"
+    return (
+        f"set after=({inner.name!r},) in {outer.name}; or, if only one of them is to apply, "
+        "conflicts and a condition (env) for each"
+    )
 
 
 def _kinds(row: Row, target: str) -> set[str]:

@@ -155,7 +155,10 @@ class Exclusions:
                     pairs.setdefault(names, (row, other))
         for row, other in pairs.values():
             message = f"{row.name} and {other.name} conflict and are both selected: neither applies"
-            fix = "give one of them a condition (env), or a range that leaves this release out"
+            fix = (
+                "give each a condition of its own (env='NAME=a', env='NAME=b'), or one of them a "
+                "range that leaves this release out"
+            )
             yield Exclusion(row, other, "", message, fix)
             yield Exclusion(other, row, "", message, fix)
 

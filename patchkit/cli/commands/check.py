@@ -18,6 +18,7 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.cli import inputs, options, pages
+from patchkit.cli.health import contradictions
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.release_spans import release_spans
@@ -26,6 +27,7 @@ from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
 from patchkit.errors import SettingsError, UpstreamError
 from patchkit.registry import is_own_pack
+from patchkit.settings import Settings
 
 _EVERY_CODE = CodeSelection()
 
@@ -75,6 +77,8 @@ def command(
       patchkit check --releases 'vllm>=0.20' --format html --output check.html
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
+    for warning in contradictions(Settings.read()):
+        say(warning)
     report, diffs = check_patches(
         names,
         packs,

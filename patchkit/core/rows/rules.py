@@ -244,7 +244,7 @@ def check_patch(pack: str, patch: Patch) -> None:
     is_bool = isinstance(patch.required, bool)
     checks.require(is_bool, "required", patch.required, "True or False")
     if patch.env is not None:
-        checks.require_match(_ENV, "env", patch.env, "'NAME' or 'NAME=value'")
+        checks.require_match(_ENV, "env", patch.env, "a string, 'NAME' or 'NAME=value'")
     for field in ("when", "verify"):
         name = getattr(patch, field)
         if name is not None:

@@ -51,6 +51,16 @@ def test_json_keeps_the_keys_of_the_contract(
     answer(capsys, "check", "--releases", "up<3", code=0)
 
 
+def test_a_version_that_contradicts_what_is_installed_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is checked is another release than that which the variable selects patches for."""
+    monkeypatch.setenv("PATCHKIT_VERSIONS", "packaging=1.0")
+    assert main(["check", "--releases", "up<3"]) == 0
+    said = capsys.readouterr().err
+    assert "packaging 1.0 (PATCHKIT_VERSIONS), but " in said
+
+
 def test_the_gravest_finding_is_the_one_to_explain(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,8 +71,8 @@ def refusal(**fields: Any) -> DeclarationError:
         ("upstream", ("a",), "tuple ('a',)", "a string"),
         ("sunset", 1, "int 1", "a string"),
         ("required", "no", "str 'no'", "True or False"),
-        ("env", "NOT A NAME", "'NOT A NAME'", "'NAME' or 'NAME=value'"),
-        ("env", 1, "int 1", "'NAME' or 'NAME=value'"),
+        ("env", "NOT A NAME", "'NOT A NAME'", "a string, 'NAME' or 'NAME=value'"),
+        ("env", 1, "int 1", "a string, 'NAME' or 'NAME=value'"),
         ("when", "not a name", "'not a name'", "the name of an object in the body"),
     ],
 )
