@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.text_names import unknown_at_load
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.declaration import Row
@@ -111,6 +112,8 @@ class PackBodies:
         fault = _fault_of_source(self._pack, module)
         if fault is None:
             fault = _fault_of_dots(self._pack, module)
+        if fault is None:
+            fault = _fault_of_names(self._pack, module)
         if fault is not None:
             return fault
         for use in _imports_of_pack(self._pack, module):
@@ -170,6 +173,25 @@ def _fault_of_dots(pack: PackSource, module: str) -> LoadFault | None:
             fix = "remove dots, or import by the full name"
             file = _source_of(pack, module)
             return LoadFault(message, fix, shown(file or module), statement.lineno)
+    return None
+
+
+def _fault_of_names(pack: PackSource, module: str) -> LoadFault | None:
+    """Say that a module reads a name as it is loaded, and nothing defines it; None if all are."""
+    path = _source_of(pack, module)
+    if path is None:
+        return None
+    text = path.read_text("utf-8", errors="replace")
+    unknown = unknown_at_load(text)
+    if not unknown:
+        return None
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and node.id in unknown:
+            message = (
+                f"{module} reads {node.id} as it is loaded, and defines it nowhere"
+            )
+            fix = "correct the name, or import it"
+            return LoadFault(message, fix, shown(path), node.lineno)
     return None
 
 

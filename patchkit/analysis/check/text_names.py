@@ -200,6 +200,50 @@ def defaults_read(text: str) -> set[str]:
     return names
 
 
+def unknown_at_load(text: str) -> set[str]:
+    """Return the names that a module reads as it is loaded, and that nothing in it defines.
+
+    Args:
+        text: The source of the module.
+
+    Returns:
+        The names; none if the text is no valid Python, or if it may define any name.
+    """
+    if not _UNDECIDABLE.isdisjoint(words(text)):
+        return set()
+    try:
+        tree = ast.parse(text)
+        if any(_is_star(node) for node in ast.walk(tree)):
+            return set()
+        whole = ast.unparse(_WithoutAnnotations().visit(tree))
+        table = symtable.symtable(whole, "<module>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    bound = set(_set_globals(table))
+    for symbol in table.get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            bound.add(symbol.get_name())
+    unknown = set(_read_at_load(table)) - bound - _KNOWN
+    return {name for name in unknown if not name.startswith("__")}
+
+
+def _is_star(node: ast.AST) -> bool:
+    """Whether a statement is `from module import *`."""
+    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+
+
+def _read_at_load(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that a module, and the classes in it, read as the module is loaded."""
+    for symbol in table.get_symbols():
+        if symbol.is_referenced():
+            yield symbol.get_name()
+    for child in table.get_children():
+        if child.get_type() == "class":
+            for symbol in child.get_symbols():
+                if symbol.is_global() and symbol.is_referenced():
+                    yield symbol.get_name()
+
+
 class _WithoutAnnotations(ast.NodeTransformer):
     """Takes annotations out of functions: Python does not evaluate those of local variables.
 

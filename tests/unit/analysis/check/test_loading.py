@@ -30,6 +30,10 @@ UP = subject("1.0", mod="def f(): ...")
         (b"from ._help import lost\n" + BODY.encode(), "lost"),
         (b"from ..other import name\n" + BODY.encode(), "`from ..other` leads beyond"),
         (b"from . import _wrong\n" + BODY.encode(), "pack._wrong does not compile"),
+        (b"LOG = loging.getLogger()\n" + BODY.encode(), "reads loging as it is loaded"),
+        (b"class C(Base): ...\n" + BODY.encode(), "reads Base as it is loaded"),
+        (b"class C:\n    x = LIMIT\n" + BODY.encode(), "reads LIMIT as it is loaded"),
+        (b"from . import _late\n" + BODY.encode(), "pack._late reads lost"),
     ],
 )
 def test_a_body_that_cannot_be_loaded_is_an_error(
@@ -37,7 +41,11 @@ def test_a_body_that_cannot_be_loaded_is_an_error(
 ) -> None:
     """What Python does not compile, and what a pack lacks, is found in the body's own file."""
     world.pack(
-        row("p", "patch_a", WRAP), patch_a="", _help="here = 1\n", _wrong="def (:\n"
+        row("p", "patch_a", WRAP),
+        patch_a="",
+        _help="here = 1\n",
+        _wrong="def (:\n",
+        _late="lost\n",
     )
     (world.folder / "pack" / "patch_a.py").write_bytes(body)
     report = checked([UP])
@@ -58,6 +66,13 @@ def test_a_body_that_cannot_be_loaded_is_an_error(
         "import json, up.mod\n",
         "from __future__ import annotations\n",
         "WORDS = '\\d'\n",
+        "def late():\n    return lost\n",
+        "x: Lost = 1\ndef late(y: Lost) -> Lost: ...\n",
+        "try:\n    text = unicode\nexcept NameError:\n    text = str\n",
+        "from json import *\nprint(loads)\n",
+        "def late():\n    global made\n    made = 1\nlate()\nmade\n",
+        "class C:\n    x = 1\n    y = x\n__file__, __name__, __path__\n",
+        "import sys\nif sys.version_info < (3,):\n    import old\n    old.x\n",
     ],
 )
 def test_a_body_that_can_be_loaded_is_fine(world: World, top: str) -> None:
