@@ -229,9 +229,8 @@ def test_nothing_is_ok_that_was_not_compared(
     world: World, change: str, mod: str, expected: list[str]
 ) -> None:
     """If a signature cannot be read, the state is undecided, and a note says why; nothing fails."""
-    world.pack(
-        row("p", "patch_a", change), patch_a=f"{BODY}@out.side\ndef unknown(): ...\n"
-    )
+    body = f"{BODY}import out\n@out.side\ndef unknown(): ...\n"
+    world.pack(row("p", "patch_a", change), patch_a=body)
     report = checked([subject("1.0", mod=mod)])
     found = [finding.code.code for finding in report.findings]
     assert [code for code in found if code < "PK3"] == expected
