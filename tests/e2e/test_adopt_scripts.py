@@ -20,7 +20,7 @@ COPY patcher.py /opt/patcher.py
 RUN pip install --no-cache-dir nothing && \\
     sed -i 's/HANDSHAKE_TIMEOUT_MINS = 5/HANDSHAKE_TIMEOUT_MINS = 30/' \\
         {SITE}/vllm/v1/engine/core.py
-RUN python3 /opt/patcher.py && rm -rf /root/.cache
+RUN python3 /opt/patcher.py && rm -rf /var/cache/pip
 """
 PATCHER = """import pathlib
 import vllm
@@ -73,7 +73,7 @@ def test_what_a_dockerfile_edits_is_so_with_its_rows(tmp_path: Path) -> None:
     assert report["left"] == []
     assert [part["text"] for part in report["script"]["left_out"]] == [
         "pip install --no-cache-dir nothing",
-        "rm -rf /root/.cache",
+        "rm -rf /var/cache/pip",
     ]
     command = [sys.executable, "-c", READ]
     patched = patchkit(tmp_path, "run", "--patches", "image", "--", *command)

@@ -25,6 +25,7 @@ _KEPT_BY_PYTHON = frozenset(
 """Attributes that Python itself sets when a module or class is used."""
 _DEEPEST = 4
 """How many names a qualified name may have: a class may hold itself."""
+_CONTAINERS: tuple[type[Any], ...] = (dict, list, set)
 _LARGEST = 20_000
 """How many elements a container may have that is compared: a vocabulary is data."""
 _VARIABLE_ARGUMENTS = 0x04 | 0x08
@@ -83,7 +84,7 @@ def members(
         if key.startswith("__"):
             continue
         yield from _content(module, qualname, value)
-        if isinstance(value, type):
+        if issubclass(type(value), type):
             # A class that has another name, too, is found under its own.
             is_alias = namespace.get(value.__name__, None) is value
             is_own = value.__name__ == key or not is_alias
@@ -98,11 +99,10 @@ def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]
     """Yield the attributes of an instance, such as a registry, of a class of the same package."""
     home = str(getattr(type(value), "__module__", ""))
     top = module.partition(".")[0]
-    if home.partition(".")[0] != top or isinstance(value, Enum):
+    if home.partition(".")[0] != top or issubclass(type(value), Enum):
         return
     state: dict[str, Any] = {}
-    with contextlib.suppress(Exception):
-        # Not `vars`, which would run a `__getattr__`.
+    with contextlib.suppress(Exception):  # not `vars`, which would run a `__getattr__`
         state = object.__getattribute__(value, "__dict__")
     for key, held in list(state.items()):
         if not isinstance(key, str) or key.startswith("__"):
@@ -114,18 +114,20 @@ def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]
 
 def _content(module: str, qualname: str, value: Any) -> Iterator[tuple[Attribute, Any]]:
     """Yield what a dict, a list or a set holds: items with a text as key one by one."""
-    if not isinstance(value, (dict, list, set)) or len(value) > _LARGEST:
+    # Asked by Python's own methods: a mapping that loads its values when asked would load all.
+    base = next((own for own in _CONTAINERS if issubclass(type(value), own)), None)
+    if base is None or base.__len__(value) > _LARGEST:
         return
     rest: list[Any] = []
-    if isinstance(value, dict):
-        for key, held in list(value.items()):
+    if base is dict:
+        for key, held in list(dict.items(value)):
             if isinstance(key, str):
                 item = f"{qualname}[{key!r}]"
                 yield (module, item), Held(id(value), qualname, held)
             else:
                 rest += [key, held]
     else:
-        rest += list(value)
+        rest += list(base.__iter__(value))
     yield (module, f"{qualname}[]"), Held(id(value), qualname, tuple(rest))
 
 

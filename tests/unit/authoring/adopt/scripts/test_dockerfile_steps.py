@@ -96,7 +96,7 @@ def test_commands_that_edit_the_package_are_run(
         "sed -i s/a/b/ /etc/hosts",
         "git clone https://github.com/org/up",
         "curl -o up.tar.gz https://example.org/up.tar.gz",
-        "rm -rf /root/.cache/up",
+        "rm -rf /var/cache/up",
         "cp up.json /etc/up.json",
         "echo up > /etc/motd",
         "echo up",

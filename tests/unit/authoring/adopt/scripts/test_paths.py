@@ -91,7 +91,7 @@ def test_a_temporary_file_that_is_there_stays(tmp_path: Path) -> None:
 
 def test_copied_files_are_where_they_were_copied_to() -> None:
     """The longer path counts where one lies in the other."""
-    copied = {"/app": Path("/w/root/app"), "/app/fixes": Path("/w/site/fixes")}
+    copied = {"/app": Path("/w/image/app"), "/app/fixes": Path("/w/site/fixes")}
     rules = PathRules(WORKSPACE, copied)
     text = "python /app/x.py /app/fixes/a /apple"
-    assert rules.relocated(text) == "python /w/root/app/x.py /w/site/fixes/a /apple"
+    assert rules.relocated(text) == "python /w/image/app/x.py /w/site/fixes/a /apple"
