@@ -59,6 +59,33 @@ class AdoptedRows:
                 count += sum(max(1, number) for number in parts)
         return count
 
+    def adopted(
+        self, name: str, body: str | None, changes: Iterable[Change], source: str = ""
+    ) -> Patch:
+        """Make a row that says where it comes from.
+
+        Args:
+            name: its name.
+            body: the name of its body; None for none.
+            changes: its changes.
+            source: what of the origin it stands for, such as a function; '' for no more than that.
+
+        Returns:
+            The row, for all roles and exactly the release.
+        """
+        detail = f": {source}" if source else ""
+        upstream = f"none: adopted from {self.origin}" if source else self.origin
+        return Patch(
+            name=name,
+            body=body,
+            requires=(self.requires,),
+            roles=frozenset(Role),
+            changes=tuple(changes),
+            why=f"Adopted from {self.origin}{detail}.",
+            upstream=upstream,
+            sunset="upstream has these changes",
+        )
+
     def files(self, place: PackLocation) -> list[PlannedFile]:
         """Return the planned files of the pack: the bodies, and the module with the rows.
 
@@ -213,16 +240,7 @@ class DifferenceRows(AdoptedRows):
         body_name = None
         if body:
             body_name = f"patch_{name.replace('-', '_')}"
-        return Patch(
-            name=name,
-            body=body_name,
-            requires=(self.requires,),
-            roles=frozenset(Role),
-            changes=tuple(changes),
-            why=f"Adopted from {self.origin}.",
-            upstream=self.origin,
-            sunset="upstream has these changes",
-        )
+        return self.adopted(name, body_name, changes)
 
     def _name_for(self, module: str) -> str:
         """Name a row after a module: `v1-core` for `vllm.v1.core`, with a number if it is taken.

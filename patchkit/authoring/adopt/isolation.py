@@ -14,6 +14,9 @@ from typing import NamedTuple
 from patchkit.authoring.adopt import isolating
 from patchkit.errors import ScaffoldError
 
+NOT_STARTED = 127
+"""The exit code of a command that cannot be started; its output has the program and the reason."""
+
 
 class Isolation(NamedTuple):
     """Whether a command was cut off; each is '' if it was, and else why the system refused.

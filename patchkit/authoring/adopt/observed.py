@@ -5,7 +5,6 @@ A pile is a package that patches upstream. What it changes is compared with what
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from patchkit.analysis.upstream.reading.files import ROOTS
+from patchkit.authoring.adopt.isolation import NOT_STARTED, IsolatedRun, run_isolated
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import ScaffoldError
 
@@ -234,12 +234,11 @@ def observe(
             "calls": calls,
             "answer": str(answer_file),
         }
-        process = _run_child(json.dumps(request), child)
-        if process.returncode or not answer_file.exists():
-            last_line = process.stderr.strip().rpartition("\n")[2]
+        run = _run_child(json.dumps(request), child)
+        if not answer_file.exists():
             raise ScaffoldError(
-                f"--observe: the process that imports the pile ended with {process.returncode}: "
-                f"{last_line}"
+                "--observe: the process that imports the pile ended without an answer: "
+                f"{run.last_line}"
             )
         answer = json.loads(answer_file.read_text("utf-8"))
     return PileObservation(
@@ -247,20 +246,20 @@ def observe(
         answer["faults"],
         {name: ObservedCall(**call) for name, call in answer["calls"].items()},
         answer["lines"],
-        answer["is_cut_off"],
+        not run.isolation.network,
         answer["users"],
     )
 
 
-def _run_child(request: str, child: ChildProcess) -> subprocess.CompletedProcess[str]:
-    """Run `observing` as a program, with patchkit switched off in it.
+def _run_child(request: str, child: ChildProcess) -> IsolatedRun:
+    """Run `observing` as a program, without the network and with patchkit switched off in it.
 
     Args:
         request: Its input, as JSON.
         child: How it is run.
 
     Raises:
-        ScaffoldError: It took too long, or the Python cannot be started.
+        ScaffoldError: It took too long, or ended with an error, as a Python that is not there.
     """
     search_path = []
     if child.path:
@@ -272,27 +271,24 @@ def _run_child(request: str, child: ChildProcess) -> subprocess.CompletedProcess
         "PATCHKIT": "0",
         "PYTHONPATH": os.pathsep.join(search_path),
     }
-    # -B: no `.pyc` files are written into the pile's folder.
-    command = [child.python, "-B", str(_PROGRAM)]
-    try:
-        return subprocess.run(  # noqa: S603
-            command,
-            input=request,
-            env=os.environ | environ,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=child.limit,
-        )
-    except subprocess.TimeoutExpired as error:
+    run = run_isolated(
+        [child.python, "-B", str(_PROGRAM)],  # -B: no `.pyc` files in the pile's folder
+        timeout=child.limit,
+        environ=os.environ | environ,
+        input_text=request,
+    )
+    if run.code is None:
         raise ScaffoldError(
             f"--observe: the import of the pile took longer than {child.limit:g} s; --no-observe "
             "reads it alone"
-        ) from error
-    except OSError as error:
+        )
+    if run.code == NOT_STARTED:
+        raise ScaffoldError(f"--python: cannot start {run.last_line}")
+    if run.code:
         raise ScaffoldError(
-            f"--python: cannot start {child.python}: {error}"
-        ) from error
+            f"--observe: the process that imports the pile ended with {run.code}: {run.last_line}"
+        )
+    return run
 
 
 @contextmanager

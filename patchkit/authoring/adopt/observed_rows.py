@@ -15,7 +15,7 @@ from patchkit.authoring.adopt.pile_reader import PileReader
 from patchkit.authoring.adopt.piles import PileRows
 from patchkit.authoring.adopt.placed_targets import placed_target
 from patchkit.authoring.adopt.row_names import unused
-from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Role
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch
 from patchkit.core.rows.target import Target
 
 READ = "read"
@@ -190,16 +190,7 @@ class ObservedRows:
         plain_name = word.replace("_", "-").strip("-")
         name = unused(plain_name, pile.names)
         pile.names.append(name)
-        return Patch(
-            name=name,
-            body=body,
-            requires=(pile.requires,),
-            roles=frozenset(Role),
-            changes=tuple(changes),
-            why=f"Adopted from {pile.origin}: {source}.",
-            upstream=f"none: adopted from {pile.origin}",
-            sunset="upstream has these changes",
-        )
+        return pile.adopted(name, body, changes, source)
 
     def _call(
         self, module: str, name: str, changes: Sequence[ObservedChange]

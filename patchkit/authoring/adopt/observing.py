@@ -11,12 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
-
-_NEW_NETWORK = 0x40000000
-_NEW_USER = 0x10000000
-"""Flags of Linux's `unshare`: a network with no way out, and users of its own, who may have one."""
 
 
 def main() -> None:
@@ -34,9 +30,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         request: The fields that `observed.observe` writes.
     """
-    is_cut_off = _cut_off_network()
     faults = dict(_import(request["first"]))
-    answer: dict[str, Any] = {"faults": faults, "is_cut_off": is_cut_off}
+    answer: dict[str, Any] = {"faults": faults}
     for name in ("calls", "lines", "users"):
         answer[name] = {}
     answer["changes"] = []
@@ -80,39 +75,32 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     answer["changes"] = changes
     answer["calls"] = calls
     answer["lines"] = {module: sorted(run) for module, run in lines.run.items()}
-    answer["users"] = snapshots.users(modules, packages)
+    answer["users"] = _users(modules, packages)
     return answer
 
 
-def _cut_off_network() -> bool:
-    """Leave the network, where the system lets a process do that; return whether it did."""
-    if sys.platform != "linux":
-        return False
-    try:
-        import ctypes  # noqa: PLC0415 - not every Python has it
+def _users(modules: Iterable[str], packages: Iterable[str]) -> dict[str, int]:
+    """Count, for some modules, the modules of packages that have something of them.
 
-        unshare = ctypes.CDLL(None).unshare
-    except (ImportError, OSError, AttributeError):
-        return False
-    if unshare(_NEW_NETWORK) == 0:
-        return True
-    user = os.getuid()
-    group = os.getgid()
-    if unshare(_NEW_NETWORK | _NEW_USER) != 0:
-        return False
-    # The process keeps its own user and group; without that it would be nobody.
-    maps = {
-        "setgroups": "deny",
-        "uid_map": f"{user} {user} 1",
-        "gid_map": f"{group} {group} 1",
-    }
-    for name, text in maps.items():
-        try:
-            with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(text)
-        except OSError:
-            continue
-    return True
+    Args:
+        modules: The names of the modules.
+        packages: The names of the top-level packages.
+
+    Returns:
+        The number of other modules, by module.
+    """
+    counts = dict.fromkeys(modules, 0)
+    for name, namespace in snapshots.namespaces(packages):
+        used: set[str] = set()
+        for value in list(namespace.values()):
+            if issubclass(type(value), (FunctionType, type)):
+                used.add(value.__module__)
+            elif issubclass(type(value), ModuleType):
+                used.add(value.__name__)
+        for other in used - {name}:
+            if other in counts:
+                counts[other] += 1
+    return counts
 
 
 def _call(call: str) -> tuple[dict[str, str], bool]:

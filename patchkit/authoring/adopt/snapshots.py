@@ -58,14 +58,21 @@ def attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
     Args:
         packages: The names of top-level packages.
     """
+    for name, namespace in namespaces(packages):
+        yield from members(name, "", namespace)
+
+
+def namespaces(packages: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the names of the loaded modules of packages, each with its attributes; no stubs.
+
+    Args:
+        packages: The names of top-level packages.
+    """
     tops = set(packages)
-    loaded_modules = sorted(sys.modules.items())
-    for name, module in loaded_modules:
-        top = name.partition(".")[0]
+    for name, module in sorted(sys.modules.items()):
         # Another type is a stub, or a module that computes its attributes.
-        if top in tops and not hasattr(type(module), "is_stub"):
-            namespace = getattr(module, "__dict__", {})
-            yield from members(name, "", namespace)
+        if name.partition(".")[0] in tops and not hasattr(type(module), "is_stub"):
+            yield name, getattr(module, "__dict__", {})
 
 
 def members(
@@ -84,7 +91,7 @@ def members(
         if key.startswith("__"):
             continue
         yield from _content(module, qualname, value)
-        if issubclass(type(value), type):
+        if _is_a(value, type):
             # A class that has another name, too, is found under its own.
             is_alias = namespace.get(value.__name__, None) is value
             is_own = value.__name__ == key or not is_alias
@@ -99,7 +106,7 @@ def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]
     """Yield the attributes of an instance, such as a registry, of a class of the same package."""
     home = str(getattr(type(value), "__module__", ""))
     top = module.partition(".")[0]
-    if home.partition(".")[0] != top or issubclass(type(value), Enum):
+    if home.partition(".")[0] != top or _is_a(value, Enum):
         return
     state: dict[str, Any] = {}
     with contextlib.suppress(Exception):  # not `vars`, which would run a `__getattr__`
@@ -115,7 +122,7 @@ def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]
 def _content(module: str, qualname: str, value: Any) -> Iterator[tuple[Attribute, Any]]:
     """Yield what a dict, a list or a set holds: items with a text as key one by one."""
     # Asked by Python's own methods: a mapping that loads its values when asked would load all.
-    base = next((own for own in _CONTAINERS if issubclass(type(value), own)), None)
+    base = next((own for own in _CONTAINERS if _is_a(value, own)), None)
     if base is None or base.__len__(value) > _LARGEST:
         return
     rest: list[Any] = []
@@ -158,14 +165,14 @@ def changes(before: Attributes, after: Attributes) -> Iterator[dict[str, Any]]:
 def _owner(attribute: Attribute, value: Any) -> Attribute:
     """Return the class, the module or the container that has an attribute."""
     module, qualname = attribute
-    if isinstance(value, Held):
+    if _is_a(value, Held):
         return module, value.inside
     return module, qualname.rpartition(".")[0]
 
 
 def _is_same(original: Any, value: Any) -> bool:
     """Return whether two values of an attribute are one object, or hold the same objects."""
-    if not isinstance(original, Held) or not isinstance(value, Held):
+    if not _is_a(original, Held) or not _is_a(value, Held):
         return original is value
     old, new = original.value, value.value
     if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
@@ -182,9 +189,9 @@ def _is_comparable(
     """
     module, qualname = attribute
     name = qualname.rpartition(".")[2]
-    if name in _KEPT_BY_PYTHON or isinstance(value, ModuleType):
+    if name in _KEPT_BY_PYTHON or _is_a(value, ModuleType):
         return False
-    if not isinstance(value, Held):
+    if not _is_a(value, Held):
         return True
     container = (module, value.inside)
     return _plain(before.get(container)) is _plain(after.get(container))
@@ -192,16 +199,21 @@ def _is_comparable(
 
 def _plain(value: Any) -> Any:
     """Return a value itself where it is an item of something."""
-    return value.value if isinstance(value, Held) else value
+    return value.value if _is_a(value, Held) else value
 
 
-def is_code(value: object) -> bool:
+def _is_a(value: Any, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
+    """As `isinstance`, which would run the code of a proxy to ask for its class."""
+    return issubclass(type(value), kinds)
+
+
+def is_code(value: Any) -> bool:
     """Whether a value is code or a descriptor, rather than a module or plain data.
 
     Args:
         value: The value.
     """
-    if isinstance(value, (ModuleType, Held)):
+    if _is_a(value, (ModuleType, Held)):
         return False
     if callable(value):
         return True
@@ -217,7 +229,7 @@ def _described(
     module, qualname = attribute
     form = "attribute"
     same_as = ""
-    if isinstance(held, Held):
+    if _is_a(held, Held):
         item = qualname.removeprefix(held.inside)
         same_as = f"{held.holder}{item}"
         form = "content" if item.endswith("[]") else "item"
@@ -285,7 +297,7 @@ def unwrapped(value: Any) -> Any:
     Args:
         value: The descriptor; anything else is returned as it is.
     """
-    if isinstance(value, (FunctionType, type)):
+    if _is_a(value, (FunctionType, type)):
         return value
     for name in _INNER:
         with contextlib.suppress(Exception):
@@ -301,16 +313,16 @@ def _is_inherited(attribute: Attribute) -> bool:
     *outer, name = qualname.split(".")
     for part in outer:
         owner = getattr(owner, "__dict__", {}).get(part)
-    if not outer or not isinstance(owner, type):
+    if not outer or not _is_a(owner, type):
         return False
     return any(name in vars(base) for base in owner.__mro__[1:])
 
 
 def _own_path(value: Any) -> str:
     """Return where a function or a class is found, as `module:qualname`; '' where it is not."""
-    if not isinstance(value, (FunctionType, type)):
+    if not _is_a(value, (FunctionType, type)):
         return ""
-    if isinstance(value, FunctionType):
+    if _is_a(value, FunctionType):
         # `functools.wraps` gives a function the name and the module of another one.
         home = value.__globals__.get("__name__")
         if home != value.__module__:
@@ -329,14 +341,14 @@ def _factory(value: Any, original: Any) -> str:
 
     It takes one parameter, which the closure keeps, and is a function of a module.
     """
-    if not isinstance(value, FunctionType) or not isinstance(original, FunctionType):
+    if not _is_a(value, FunctionType) or not _is_a(original, FunctionType):
         return ""
     code = value.__code__
     # `functools.wraps` gives the closure the original's `__qualname__`, but not its code's.
     path = getattr(code, "co_qualname", value.__qualname__)
     name = path.partition(".<locals>.")[0]
     factory = value.__globals__.get(name)
-    if not isinstance(factory, FunctionType):
+    if not _is_a(factory, FunctionType):
         return ""
     made_by = factory.__code__
     takes_one = made_by.co_argcount == 1 and not made_by.co_kwonlyargcount
@@ -357,9 +369,10 @@ def _factory(value: Any, original: Any) -> str:
 
 def _is_unrelated(value: Any, original: Any) -> bool:
     """Return whether a class does not derive from the original, or arguments are others."""
-    if isinstance(original, type):
-        return not isinstance(value, type) or not issubclass(value, original)
-    if isinstance(original, FunctionType) and isinstance(value, FunctionType):
+    if _is_a(original, type):
+        # By `__mro__`: a metaclass may refuse `issubclass`, as that of a TypedDict does.
+        return not _is_a(value, type) or original not in value.__mro__
+    if _is_a(original, FunctionType) and _is_a(value, FunctionType):
         return _parameters(value) != _parameters(original)
     return original is not _MISSING
 
@@ -371,30 +384,3 @@ def _parameters(function: FunctionType) -> tuple[object, ...]:
     names = code.co_varnames[:count]
     flags = code.co_flags & _VARIABLE_ARGUMENTS
     return names, code.co_argcount, flags
-
-
-def users(modules: Iterable[str], packages: Iterable[str]) -> dict[str, int]:
-    """Count, for some modules, the modules of packages that have something of them.
-
-    Args:
-        modules: The names of the modules.
-        packages: The names of the top-level packages.
-
-    Returns:
-        The number of other modules, by module.
-    """
-    counts = dict.fromkeys(modules, 0)
-    tops = set(packages)
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in tops or hasattr(type(module), "is_stub"):
-            continue
-        used: set[str] = set()
-        for value in list(getattr(module, "__dict__", {}).values()):
-            if isinstance(value, (FunctionType, type)):
-                used.add(value.__module__)
-            elif isinstance(value, ModuleType):
-                used.add(value.__name__)
-        for other in used - {name}:
-            if other in counts:
-                counts[other] += 1
-    return counts
