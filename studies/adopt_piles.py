@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.uses.packages import open_package
-from patchkit.authoring.adopt.dialects import dialects
-from patchkit.authoring.adopt.pile_order import read_pile
-from patchkit.authoring.adopt.piles import PileRows
+from patchkit.authoring.piles.dialects import dialects
+from patchkit.authoring.piles.pile_order import read_pile
+from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.core.rows.declaration import Wrap
@@ -34,7 +34,7 @@ from patchkit.core.rows.declaration import Wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchkit.authoring.adopt.pile_reader import PileReader
+    from patchkit.authoring.piles.pile_reader import PileReader
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PILES_FOLDER = REPOSITORY / ".envs" / "piles"

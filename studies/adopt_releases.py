@@ -15,9 +15,9 @@ from collections import Counter
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.analysis.upstream.resolving.syntax import DEFS
-from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.difference import ModuleDifference, difference
-from patchkit.authoring.adopt.module_reads import name_for_module
+from patchkit.authoring.diffs.difference import ModuleDifference, difference
+from patchkit.authoring.diffs.module_reads import name_for_module
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.core.rows.declaration import Add, Edit, Replace
 from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite
 

@@ -28,7 +28,7 @@ from script_edits import DIFF, DOCKERFILE, PYTHON, SED
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
-from patchkit.authoring.adopt.definitions import Definitions
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.cli import main as patchkit
 from patchkit.core.rows.declaration import AddField, Edit, Patch, Provide
 from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite

@@ -10,7 +10,7 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.authoring.adopt import observing, snapshots
+from patchkit.authoring.piles import observing, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,9 +24,9 @@ from patchkit.analysis.check.comparison import compare
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource, read_packs
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.authoring.adopt.definitions import Definitions
-from patchkit.authoring.adopt.guards import CODE
-from patchkit.authoring.adopt.rebasing import Rebase
+from patchkit.authoring.piles.guards import CODE
+from patchkit.authoring.rebase.rebasing import Rebase
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.core.rows.declaration import Replace, Row
 from patchkit.settings import Settings
 

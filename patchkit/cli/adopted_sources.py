@@ -11,25 +11,25 @@ from patchkit.analysis.check.opening import of_release
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.analysis.uses.packages import open_package
-from patchkit.authoring.adopt.dialects import dialects
-from patchkit.authoring.adopt.diff_files import DiffFiles, DiffOptions
-from patchkit.authoring.adopt.differing import (
+from patchkit.authoring.diffs.diff_files import DiffFiles, DiffOptions
+from patchkit.authoring.diffs.differing import (
     AdoptedRows,
     DifferenceRows,
     of_releases,
 )
-from patchkit.authoring.adopt.installation import EditedInstallation
-from patchkit.authoring.adopt.patched_package import (
+from patchkit.authoring.diffs.installation import EditedInstallation
+from patchkit.authoring.diffs.patched_package import (
     DEFAULT,
     package_of,
     package_of_paths,
     packages_in_diff,
     requirement_of,
 )
-from patchkit.authoring.adopt.pile_metadata import metadata_of
-from patchkit.authoring.adopt.pile_observation import ObservationOptions, observe_pile
-from patchkit.authoring.adopt.pile_order import read_pile
-from patchkit.authoring.adopt.piles import PileRows
+from patchkit.authoring.piles.dialects import dialects
+from patchkit.authoring.piles.pile_metadata import metadata_of
+from patchkit.authoring.piles.pile_observation import ObservationOptions, observe_pile
+from patchkit.authoring.piles.pile_order import read_pile
+from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.plan import INIT
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say

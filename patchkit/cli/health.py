@@ -102,7 +102,7 @@ def _compared(name: str, rows: Iterable[Row], deadline: float) -> HealthLine:
         rows: The rows; the files of their targets are compared first.
         deadline: When to stop comparing others, on the clock of `time.monotonic`.
     """
-    from patchkit.authoring.adopt.installation import EditedInstallation  # noqa: PLC0415 - for doctor alone
+    from patchkit.authoring.diffs.installation import EditedInstallation  # noqa: PLC0415 - for doctor alone
 
     try:
         comparison = EditedInstallation(name).compare(_files_of(rows), deadline)

@@ -12,7 +12,7 @@ from typing import Any
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.settings import PipSettings
-from patchkit.authoring.adopt.rebasing import Rebase
+from patchkit.authoring.rebase.rebasing import Rebase
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError

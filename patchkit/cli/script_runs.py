@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.authoring.adopt.isolation import isolation_here
-from patchkit.authoring.adopt.patched_package import requirement_of
-from patchkit.authoring.adopt.scripts.adopting import (
+from patchkit.authoring.diffs.patched_package import requirement_of
+from patchkit.authoring.isolation.commands import isolation_here
+from patchkit.authoring.scripts.adopting import (
     ScriptRows,
     ScriptRun,
     open_workspace,
 )
-from patchkit.authoring.adopt.scripts.script_steps import plan_scripts
+from patchkit.authoring.scripts.script_steps import plan_scripts
 from patchkit.cli.output import progress_bar
 from patchkit.cli.report.scripts import isolation_lines, left_out_lines, plan_lines
 

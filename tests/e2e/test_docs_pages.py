@@ -179,7 +179,7 @@ ELSEWHERE = {
     "docs/your-patches.md": {
         "curl": "another host than the index",
         "patchkit adopt NUMBER": "the same command runs with a.diff in README",
-        "patchkit adopt vllm --installed": "tests/unit/authoring/adopt/test_adopt_command.py",
+        "patchkit adopt vllm --installed": "tests/unit/authoring/diffs/test_adopt_command.py",
         "patchkit adopt vllm_ascend": "a wheel of somebody else: tests/e2e/test_adopt_piles.py",
         "patchkit run": "README has the same command",
     },

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.authoring.adopt.diff_files import DiffOptions
-from patchkit.authoring.adopt.differing import (
+from patchkit.authoring.diffs.diff_files import DiffOptions
+from patchkit.authoring.diffs.differing import (
     AdoptedRows,
 )
-from patchkit.authoring.adopt.patched_package import (
+from patchkit.authoring.diffs.patched_package import (
     DEFAULT,
     is_release_of,
 )

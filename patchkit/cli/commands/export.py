@@ -7,7 +7,7 @@ import click
 from patchkit.analysis.check.coverage import Coverage, released
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.authoring.adopt.export import exported
+from patchkit.authoring.export.export import exported
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say
 from patchkit.cli.report.sbom import sbom_json

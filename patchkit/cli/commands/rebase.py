@@ -11,8 +11,8 @@ from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.authoring.adopt.rebased_range import fit_range, leave_out
-from patchkit.authoring.adopt.rebasing import Rebase
+from patchkit.authoring.rebase.rebased_range import fit_range, leave_out
+from patchkit.authoring.rebase.rebasing import Rebase
 from patchkit.authoring.scaffold.files import write_together
 from patchkit.authoring.scaffold.replacing import is_unfinished, recover
 from patchkit.cli import inputs, options

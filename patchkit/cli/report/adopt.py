@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from patchkit.authoring.adopt.difference import UnexpressedCode
-from patchkit.authoring.adopt.differing import AdoptedRows
-from patchkit.authoring.adopt.observed import PileObservation
-from patchkit.authoring.adopt.piles import PileRows
-from patchkit.authoring.adopt.scripts.adopting import ScriptRows
+from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.piles.observed import PileObservation
+from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.plan import PackLocation
+from patchkit.authoring.scripts.adopting import ScriptRows
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
 from patchkit.cli.report.scripts import script_json

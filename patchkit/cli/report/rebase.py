@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from patchkit.authoring.adopt.rebasing import Rebase
+from patchkit.authoring.rebase.rebasing import Rebase
 from patchkit.cli.report.as_json import Data, named, to_json
 from patchkit.cli.report.console import console, print_diff_lines
 from patchkit.errors import shown

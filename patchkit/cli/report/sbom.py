@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.authoring.adopt.export import exported
+from patchkit.authoring.export.export import exported
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.core.rows.declaration import Row
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from patchkit.authoring.adopt.isolation import Isolation
-from patchkit.authoring.adopt.scripts.adopting import ScriptRows
-from patchkit.authoring.adopt.scripts.plan import LeftOutStep, ScriptPlan
+from patchkit.authoring.isolation.commands import Isolation
+from patchkit.authoring.scripts.adopting import ScriptRows
+from patchkit.authoring.scripts.plan import LeftOutStep, ScriptPlan
 from patchkit.cli.report.as_json import Data
 from patchkit.cli.report.words import one_line, printable
 

@@ -1,0 +1,335 @@
+"""Finds what a module made, as it was imported, from things that a difference changes.
+
+A row makes its changes when the module has run. By then `TWICE = LIMIT * 2` and the default in
+`def f(limit=LIMIT)` have the former `LIMIT`, and a decorator has done what it does.
+"""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from patchkit.analysis.upstream.fingerprint import of_nodes
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.uses.scopes import stored
+from patchkit.authoring.source.definitions import (
+    IMPORTS,
+    Definitions,
+    is_for_types,
+    is_main_program,
+    name_of,
+)
+from patchkit.authoring.source.global_names import bound_names, inner_statements
+
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__call__")
+"""Methods that run when the name of their class, or of its object, is called."""
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
+
+
+class StaleUse(NamedTuple):
+    """A statement that ran with the former values or functions, and is the same in both texts.
+
+    Args:
+        name: The qualified name that it defines; '' for none.
+        node: The statement in the new text.
+        values: The changed names that it read.
+        called: The changed functions that it called, itself or by others.
+    """
+
+    name: str
+    node: ast.stmt
+    values: frozenset[str]
+    called: frozenset[str]
+
+    @property
+    def reason(self) -> str:
+        """Say, for the report, why no row can express its change."""
+        names = " and ".join(sorted(self.values | self.called))
+        return (
+            f"it used {names} as the module was imported, and no row makes it once more"
+        )
+
+    @property
+    def calls_only_builtins(self) -> bool:
+        """Whether its value can be computed once more without any other effect."""
+        for part in run_parts(self.node):
+            if isinstance(part, ast.Call) and not _is_builtin(part.func):
+                return False
+        return True
+
+
+@dataclass
+class ChangedNames:
+    """What a difference changes.
+
+    Args:
+        values: The qualified names of values and imports that become other objects.
+        functions: Those of functions, methods and classes that do something else when called.
+        items: Those of tables that stay the same object, and get other items.
+    """
+
+    values: set[str] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    items: set[str] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+        return len(self.values) + len(self.functions)
+
+
+class _Statement(NamedTuple):
+    """A statement that runs as the module is imported.
+
+    Args:
+        prefix: The qualified name of its class, with a dot; '' in no class.
+        node: The statement.
+        is_plain: Whether it is under no condition.
+    """
+
+    prefix: str
+    node: ast.stmt
+    is_plain: bool
+
+    @property
+    def name(self) -> str:
+        """The qualified name that it alone defines; '' for none."""
+        defined = name_of(self.node) if self.is_plain else ""
+        return f"{self.prefix}{defined}" if defined else ""
+
+
+def stale_uses(
+    before: Definitions, after: Definitions, changed: ChangedNames
+) -> list[StaleUse]:
+    """Return the statements that would have done something else with the changes.
+
+    Args:
+        before: The definitions of the old text.
+        after: The definitions of the new text.
+        changed: What differs between them; names that are made from it are added.
+    """
+    known = {of_nodes([statement.node]) for statement in _at_import(before)}
+    objects = _objects(after)
+    uses: dict[int, StaleUse] = {}
+    size = -1
+    # A use may itself be used: repeat until no more names are found.
+    while size != changed.size:
+        size = changed.size
+        changed.functions |= _running_changed(after, changed, objects)
+        for statement in _at_import(after):
+            use = _use(statement, changed, objects)
+            is_the_same = of_nodes([statement.node]) in known
+            if use is None or not (is_the_same or _is_edited(statement, before)):
+                continue
+            uses[id(statement.node)] = use
+            changed.values |= _set_by(statement)
+    return sorted(uses.values(), key=lambda use: use.node.lineno)
+
+
+def _is_edited(statement: _Statement, before: Definitions) -> bool:
+    """Whether a statement is another in the old text, and is not made anew by its change.
+
+    A changed value has a row of its own; that of a function or class is for its body.
+    """
+    is_scope = isinstance(statement.node, SCOPES)
+    return is_scope and statement.name in before.named
+
+
+def _at_import(module: Definitions) -> Iterator[_Statement]:
+    """Yield the statements of a module that run at its import, without those for a main program."""
+    yield from _in_block(module.tree.tree.body, "", is_plain=True)
+
+
+def _in_block(
+    body: Iterable[ast.stmt], prefix: str, *, is_plain: bool
+) -> Iterator[_Statement]:
+    """Yield the statements of a block, of the blocks in it and of classes."""
+    for node in body:
+        if isinstance(node, IMPORTS) or is_main_program(node) or is_for_types(node):
+            continue
+        yield _Statement(prefix, node, is_plain)
+        if isinstance(node, ast.ClassDef):
+            inner_prefix = f"{prefix}{node.name}."
+            yield from _in_block(node.body, inner_prefix, is_plain=is_plain)
+        elif not isinstance(node, SCOPES):
+            yield from _in_block(inner_statements(node), prefix, is_plain=False)
+
+
+def _use(
+    statement: _Statement, changed: ChangedNames, objects: Mapping[str, str]
+) -> StaleUse | None:
+    """Return what a statement uses of what is changed; None if that is nothing."""
+    values: set[str] = set()
+    items: Collection[str] = changed.items
+    if statement.name in items:  # its own items are changed, too
+        items = ()
+    own_names = _names_of_comprehensions(statement.node)
+    parts = list(_own_parts(statement.node))
+    for part in parts:
+        if isinstance(part, ast.Name) and part.id not in own_names:
+            values |= _meant(part.id, statement.prefix, changed.values)
+            if not _is_alias(statement.node, part):
+                values |= _meant(part.id, statement.prefix, items)
+        elif isinstance(part, ast.Attribute):
+            name = dotted(part)
+            values |= {name} & changed.values
+    # What the statement itself sets, it does not read.
+    values -= _set_by(statement)
+    called = _called(parts, objects)
+    called &= changed.functions
+    if not values and not called:
+        return None
+    return StaleUse(
+        statement.name, statement.node, frozenset(values), frozenset(called)
+    )
+
+
+def _set_by(statement: _Statement) -> set[str]:
+    """Return the qualified names that an assignment sets."""
+    names: set[str] = set()
+    if isinstance(statement.node, _ASSIGNMENTS):
+        own_names = _names_of_comprehensions(statement.node)
+        for name in bound_names(statement.node) - own_names:
+            qualname = f"{statement.prefix}{name}"
+            names.add(qualname)
+    return names
+
+
+def _meant(name: str, prefix: str, changed: Collection[str]) -> set[str]:
+    """Return the changed thing that a plain name means in a class, or in no class; or nothing."""
+    for qualname in (f"{prefix}{name}", name):
+        if qualname in changed:
+            return {qualname}
+    return set()
+
+
+def _is_alias(node: ast.stmt, part: ast.Name) -> bool:
+    """Whether a statement only gives an object another name: `ALIAS = TABLE`."""
+    return isinstance(node, _ASSIGNMENTS) and node.value is part
+
+
+def _names_of_comprehensions(node: ast.stmt) -> set[str]:
+    """Return the names that comprehensions of a statement bind for themselves."""
+    names: set[str] = set()
+    for part in run_parts(node):
+        if isinstance(part, ast.comprehension):
+            names |= stored(part.target)
+    return names
+
+
+def _own_parts(node: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the parts of a statement that run with it, without those of statements inside it."""
+    yield from run_parts(node, with_blocks=False)
+
+
+def run_parts(node: ast.AST, *, with_blocks: bool = True) -> Iterator[ast.AST]:
+    """Yield the parts of code that run when it does: not the bodies of functions inside of it.
+
+    Args:
+        node: The code.
+        with_blocks: Whether the statements inside of a compound statement count.
+    """
+    unread = [node]
+    while unread:
+        part = unread.pop()
+        yield part
+        if isinstance(part, (*DEFS, ast.Lambda)):
+            decorators = getattr(part, "decorator_list", [])
+            defaults = [*part.args.defaults, *part.args.kw_defaults]
+            unread += decorators
+            unread += filter(None, defaults)
+            continue
+        for child in _children(part):
+            is_inner = isinstance(child, ast.stmt)
+            if with_blocks or not is_inner:
+                unread.append(child)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node, without annotations."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
+        parts = value
+        if not isinstance(value, list):
+            parts = [value]
+        for part in parts:
+            if isinstance(part, ast.AST):
+                yield part
+
+
+def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
+    """Return the qualified names that code calls, decorators included.
+
+    Args:
+        parts: The parts of the code.
+        objects: By name of an object, that of its class: `obj.m()` calls `C.m`.
+    """
+    names: set[str] = set()
+    for part in parts:
+        functions: list[ast.AST] = list(getattr(part, "decorator_list", ()))
+        if isinstance(part, ast.Call):
+            functions.append(part.func)
+        for function in functions:
+            name = dotted(function)
+            owner, dot, method = name.rpartition(".")
+            owner_class = objects.get(owner, owner)
+            called = f"{owner_class}{dot}{method}"
+            names.add(called)
+    return names
+
+
+def _objects(module: Definitions) -> dict[str, str]:
+    """Return the class of each object that an assignment of the module makes, by its name."""
+    classes: dict[str, str] = {}
+    for name, node in module.named.items():
+        value = getattr(node, "value", None)
+        if not isinstance(value, ast.Call):
+            continue
+        maker = dotted(value.func)
+        if maker in module.named:
+            classes[name] = maker
+    return classes
+
+
+def _running_changed(
+    module: Definitions, changed: ChangedNames, objects: Mapping[str, str]
+) -> set[str]:
+    """Return the functions that read changed values, or call changed functions, when they run."""
+    found: set[str] = set()
+    for name, node in module.named.items():
+        owner, _, last = name.rpartition(".")
+        if owner and last in CONSTRUCTORS and name in changed.functions:
+            found.add(owner)
+        if not isinstance(node, DEFS) or name in changed.functions:
+            continue
+        parts: list[ast.AST] = []
+        for statement in node.body:
+            parts += run_parts(statement)
+        read = _read_by(node, parts)
+        read &= changed.values | changed.items
+        called = _called(parts, objects)
+        called &= changed.functions
+        if read or called:
+            found.add(name)
+    return found
+
+
+def _read_by(function: Def, parts: Iterable[ast.AST]) -> set[str]:
+    """Return the names of its module that a function has in the parts that run with it."""
+    names: set[str] = set()
+    for part in parts:
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+    for argument in ast.walk(function.args):
+        if isinstance(argument, ast.arg):
+            names.discard(argument.arg)
+    for statement in function.body:
+        names -= bound_names(statement)
+    return names
+
+
+def _is_builtin(function: ast.AST) -> bool:
+    """Whether what is called is a builtin, such as `tuple`."""
+    return isinstance(function, ast.Name) and hasattr(builtins, function.id)

@@ -1,0 +1,296 @@
+"""Turns the conditions under which a pile imports a module into requirements and a `when`.
+
+A pile is a package that patches upstream as it is imported. Where it imports a module as in
+`if version_is("0.9.0"): from . import patch_lib`, the rows for that module need the same condition.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from textwrap import indent
+from typing import NamedTuple
+
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.analysis.uses.scopes import stored
+from patchkit.authoring.piles.pile_reader import PileReader
+from patchkit.authoring.piles.placements import PileImport
+from patchkit.authoring.scaffold.rows import from_import
+from patchkit.authoring.source.definitions import names_in
+from patchkit.core.rows.declaration import BeforeImport, Patch, Role
+
+_GUARDED = '''# {title}
+"""Takes what the row needs of `{code}`, as {place} imports it."""
+
+
+def when():
+    """Ask what {place} asks."""
+{known}
+    if {test}:
+        return True
+    return {reason!r}
+
+
+if when() is True:
+    from {pack} import {name} as code{imported}
+'''
+_OLD_PILE = '''"""Whoever imports a module of {base} gets the pack's: the pile patches nothing."""
+
+import importlib
+import sys
+from types import ModuleType
+
+MODULES = {{
+{modules}}}
+PACKAGES = {packages!r}
+
+
+class StandIn(ModuleType):
+    """A module of the pile; what it holds is the pack's."""
+
+    def __getattr__(self, name):
+        if name == "__path__" and self.__name__ in PACKAGES:
+            outer, _, last = self.__name__.rpartition(".")
+            return [f"{{place}}/{{last}}" for place in importlib.import_module(outer).__path__]
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        module = importlib.import_module(MODULES[self.__name__])
+        public = [one for one in vars(module) if one[:1] != "_"]
+        return getattr(module, name, public) if name == "__all__" else getattr(module, name)
+
+
+def stand_in():
+    """Be there before the pile is; returns what takes that back."""
+    new = {{name: StandIn(name) for name in MODULES if name not in sys.modules}}
+    package, start = vars(sys.modules["{base}"]), len("{base}.")
+    places = [(sys.modules, name, one) for name, one in new.items()]
+    places += [(package, name[start:], one) for name, one in new.items() if "." not in name[start:]]
+    for held, name, module in places:
+        held[name] = module
+
+    def undo():
+        for held, name, module in places:
+            if held.get(name) is module:
+                del held[name]
+
+    return undo
+'''
+
+
+CODE = "code."
+"""The prefix of names in a guarded body: it imports the module with the code as `code`."""
+
+
+class Guard(NamedTuple):
+    """The conditions under which the other modules of a pile import one.
+
+    Args:
+        requires: The conditions on the version of upstream, as requirements.
+        is_required: Whether the import is in no `try`, so that the pile fails if it fails.
+        test: All other conditions, as an expression; '' for none.
+        statements: The statements of the importing module that bind the names of the test.
+        place: The file and the line of the import, such as `pile/__init__.py:3`.
+    """
+
+    requires: Sequence[str] = ()
+    is_required: bool = True
+    test: str = ""
+    statements: Sequence[str] = ()
+    place: str = ""
+
+    def body(self, code: str, names: Sequence[str], title: str) -> str:
+        """Return the text of a body that imports the module's code only if the test holds.
+
+        Args:
+            code: The module of the pack that has the code.
+            names: The functions of the code to which the rows refer, for `when` and `verify`.
+            title: The comment of the first line.
+        """
+        imports = indent(f"\n{from_import(code, names)}", "    ") if names else ""
+        return _GUARDED.format(
+            title=title,
+            code=code,
+            place=self.place,
+            known=indent("\n".join(self.statements), "    "),
+            test=self.test,
+            reason=f"{self.test} does not hold ({self.place})",
+            pack=code.rpartition(".")[0],
+            name=last_of(code),
+            imported=imports,
+        )
+
+
+def guarded(row: Patch) -> Patch:
+    """Return a row that refers to a guarded body: `by="code.f"` in place of `by="f"`.
+
+    Args:
+        row: The row as it refers to the module with the code.
+    """
+    changes = tuple(
+        change.__replace__(by=CODE + change.body_name) for change in row.changes
+    )
+    # "when" is the function of the guarded body that asks the guard's test.
+    return row.__replace__(changes=changes, when=row.when or "when")
+
+
+def common_package(modules: Iterable[str]) -> str:
+    """Return the innermost package that contains all of some modules; '' where there is none.
+
+    Args:
+        modules: The dotted names of the modules.
+    """
+    packages = [module.split(".")[:-1] for module in modules]
+    # The first part of each package, then the second of each, up to the end of the shortest.
+    parts_by_depth = zip(*packages, strict=False)
+    shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
+    return ".".join(parts[0] for parts in shared)
+
+
+def last_of(module: str) -> str:
+    """Return the name of a module without its package.
+
+    Args:
+        module: The dotted name of the module.
+    """
+    return module.rpartition(".")[2]
+
+
+def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
+    """Return the conditions under which the other modules of a pile import one.
+
+    If one of them imports it unconditionally, there are none; else the first import counts.
+
+    Args:
+        reader: The reader of the module that is imported.
+        readers: The readers of all modules.
+        project: The name of upstream, for requirements.
+    """
+    conditional_guard = None
+    for importer in readers:
+        if importer is reader:
+            continue
+        for pile_import in importer.imports:
+            if pile_import.module != reader.module.name:
+                continue
+            if not pile_import.conditions:
+                return Guard()
+            if conditional_guard is None:
+                conditional_guard = _guard(importer, pile_import, project)
+    return conditional_guard or Guard()
+
+
+def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard:
+    """Turn the conditions of an import into a guard: requirements where they test a version."""
+    requires = list[str]()
+    tests = list[ast.expr]()
+    is_required = True
+    for condition in pile_import.conditions:
+        version = _version(condition)
+        if version:
+            requires.append(f"{project}{version}")
+        elif _is_block(condition):
+            is_required = False  # the pile may go on without the module, as in a `try`
+        else:
+            tests.append(condition)
+    if not tests:
+        return Guard(requires, is_required)
+    test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    statements = _statements_for(importer, names_in(test))
+    place = f"{importer.module.path}:{pile_import.line}"
+    return Guard(requires, is_required, ast.unparse(test), statements, place)
+
+
+def _is_block(condition: ast.expr) -> bool:
+    """Return whether a condition stands for a block that is no `if`, such as `"try"`."""
+    return isinstance(condition, ast.Constant)
+
+
+def _version(test: ast.expr) -> str:
+    """Turn a test of the version into a specifier: `==1.0` for `…version_is("1.0")`.
+
+    `not version_is("1.0")` means newer versions: `>=1.0,!=1.0`. For any other test, return ''.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        requirement = _version(test.operand)
+        if not requirement.startswith("=="):
+            return ""
+        version = requirement.removeprefix("==")
+        return f">={version},!={version}"
+    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith("version_is")
+    # `is_call` implies the second condition, which is there for type checkers.
+    if not is_call or not isinstance(test, ast.Call) or not test.args:
+        return ""
+    argument = test.args[0]
+    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        return f"=={argument.value}"
+    return ""
+
+
+def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:
+    """Return the statements of a module that bind some names, and those that these need.
+
+    Relative imports in them become absolute.
+
+    Args:
+        importer: The reader of the module.
+        names: The names.
+    """
+    needed_names = set(names)
+    texts = list[str]()
+    # From the end, as a statement uses names that are bound above it.
+    for node in reversed(importer.module.tree.body):
+        if bound(node).isdisjoint(needed_names):
+            continue
+        copied = ast.parse(ast.unparse(node))
+        for part in ast.walk(copied):
+            if isinstance(part, ast.ImportFrom):
+                part.module = importer.module.absolute(part.module, part.level)
+                part.level = 0
+        texts.append(ast.unparse(copied))
+        needed_names |= names_in(node)
+    return texts[::-1]
+
+
+def bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module binds, even if only under a condition.
+
+    Args:
+        node: The statement.
+    """
+    if isinstance(node, SCOPES):
+        return {node.name}
+    return stored(node)
+
+
+def old_pile(
+    base: str,
+    modules: Mapping[str, str],
+    packages: Iterable[str],
+    project: str,
+    origin: str,
+) -> tuple[Patch, str]:
+    """Return the row and the body that keep a pile from patching upstream beside its rows.
+
+    The body puts stand-ins into `sys.modules`, so that an import of the pile gets the pack's code.
+
+    Args:
+        base: The package that contains all modules of the pile.
+        modules: By module of the pile, the module of the pack that has its code.
+        packages: The names of those modules that are packages.
+        project: The name of upstream's distribution.
+        origin: The name of the pile in texts.
+
+    Returns:
+        The row, and the text of its body.
+    """
+    lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
+    patch = Patch(
+        name="old-pile",
+        body="patch_old_pile",
+        requires=(f"{project}>=0,<9999",),  # any release
+        roles=frozenset(Role),
+        changes=(BeforeImport(base, call="stand_in"),),
+        why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",
+        upstream=f"none: adopted from {origin}",
+        sunset="the pile is gone",
+    )
+    return patch, _OLD_PILE.format(base=base, modules=lines, packages=sorted(packages))

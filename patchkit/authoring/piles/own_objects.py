@@ -1,0 +1,163 @@
+"""Makes changes to objects of a pile's own, which a pack gets with the text of their modules.
+
+A pile is a package that patches upstream. What one of its functions sets, or the function that
+makes that of the original, is found in a module; the pack has a copy of it.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from patchkit.authoring.piles.bodies import BodyText
+from patchkit.authoring.piles.guards import common_package, last_of, old_pile
+from patchkit.authoring.piles.observed import ObservedChange
+from patchkit.authoring.piles.pile_reader import PileReader
+from patchkit.authoring.piles.piles import PileRows
+from patchkit.authoring.piles.row_names import body_word, unused
+from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
+
+
+class OwnChange(NamedTuple):
+    """A change to an object of the pile, or by a function of it that is given the original.
+
+    Args:
+        change: The change.
+        line: The statement that imports the object into a body.
+    """
+
+    change: Change
+    line: str
+
+
+class OwnObjects:
+    """The objects of a pile that rows name.
+
+    Args:
+        pile: The rows of the pile; gets bodies with the text of its modules.
+    """
+
+    def __init__(self, pile: PileRows) -> None:
+        self._pile = pile
+        self._readers = {reader.module.name: reader for reader in pile.readers}
+        # The modules that have a stand-in: whoever imports one of them gets the pack's.
+        self.codes: dict[str, str] = {}
+        if "patch_old_pile" in pile.bodies:
+            self.codes = {
+                module: code
+                for module, code in pile.codes.items()
+                if last_of(code) in pile.bodies
+            }
+
+    def changes(self, observed: Iterable[ObservedChange]) -> Sequence[OwnChange]:
+        """Return a change for each of those that were observed; none if one is of another kind.
+
+        Args:
+            observed: What was observed.
+        """
+        paths = dict[str, tuple[str, str]]()
+        for change in observed:
+            module, _, name = (change.own or change.factory).partition(":")
+            if not name or change.form != "attribute":
+                return ()
+            # Two objects of one name would hide one another in a body.
+            if paths.setdefault(name, (module, name)) != (module, name):
+                return ()
+        if not self._take_modules({module for module, _ in paths.values()}):
+            return ()
+        return [self._change(change) for change in observed]
+
+    def _change(self, change: ObservedChange) -> OwnChange:
+        """Return the change of a target to the pile's own object."""
+        module, _, name = (change.own or change.factory).partition(":")
+        line = f"from {self.codes[module]} import {name}"
+        row_change: Change
+        if not change.own:
+            row_change = Decorate(change.target, by=name, rebind=False)
+        elif change.is_new and not change.is_inherited:
+            row_change = Add(change.target, by=name, rebind=False)
+        else:
+            row_change = Replace(
+                change.target, by=name, rebind=False, unrelated=change.is_unrelated
+            )
+        return OwnChange(row_change, line)
+
+    def _take_modules(self, names: Collection[str]) -> bool:
+        """Give the pack the text of modules, and of what they import, if it can have it.
+
+        A body must not import the pile's module itself, which may be half imported: it imports
+        upstream, and so the row is made within its import.
+
+        Args:
+            names: The names of the modules.
+
+        Returns:
+            Whether it has the text.
+        """
+        if not set(self._pile.codes) <= set(self.codes):
+            return False  # modules without a package have no stand-in
+        missing = list[PileReader]()
+        unread = sorted(names)
+        seen = set(unread)
+        while unread:
+            reader = self._readers.get(unread.pop())
+            if reader is None:
+                return False
+            if reader.module.name not in self.codes:
+                if not _only_defines(reader):
+                    return False
+                missing.append(reader)
+            for pile_import in reader.imports:
+                is_new = pile_import.module not in seen
+                if is_new and pile_import.module in self._readers:
+                    seen.add(pile_import.module)
+                    unread.append(pile_import.module)
+        base = common_package([*self.codes, *(each.module.name for each in missing)])
+        if base and missing:
+            self._add_modules(missing, base)
+        return bool(base)
+
+    def take_text(self, reader: PileReader) -> str:
+        """Give the pack the text of a module, whatever it does, and return the text's module.
+
+        Args:
+            reader: The reader of the module.
+
+        Returns:
+            The name of the pack's module; '' where the pile's could have no stand-in.
+        """
+        name = reader.module.name
+        base = common_package([*self.codes, name])
+        if not base or not set(self._pile.codes) <= set(self.codes):
+            return ""
+        self._add_modules([reader], base)
+        return self.codes[name]
+
+    def _add_modules(self, readers: Sequence[PileReader], base: str) -> None:
+        """Write the text of modules into the pack, and their stand-ins into the row `old-pile`."""
+        pile = self._pile
+        for reader in readers:
+            word = unused(f"code_{body_word(reader.module.name, base)}", pile.bodies)
+            self.codes[reader.module.name] = f"{pile.pack}.{word}"
+            pile.bodies[word] = ""
+        pile.codes.update(self.codes)
+        for reader in readers:
+            title = f"Adopted from {pile.origin}: {reader.module.path}"
+            text = BodyText(reader, self.codes).text(" ".join(title.split()))
+            pile.bodies[last_of(self.codes[reader.module.name])] = text
+        packages = [
+            name for name in self.codes if self._readers[name].module.is_package
+        ]
+        row, body = old_pile(base, self.codes, packages, pile.project, pile.origin)
+        if "patch_old_pile" in pile.bodies:
+            pile.patches[0] = row
+        else:
+            pile.patches.insert(0, row)
+        pile.bodies["patch_old_pile"] = body
+
+
+def _only_defines(reader: PileReader) -> bool:
+    """Return whether a module sets nothing of upstream at import, and its names stay as they are.
+
+    Else its import would change upstream, or the object would depend on a call.
+    """
+    sets_at_import = any(not placement.function for placement in reader.placements)
+    return not sets_at_import and not reader.module.rebound_in_functions()

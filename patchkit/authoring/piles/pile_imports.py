@@ -1,0 +1,65 @@
+"""Tells which modules of a pile import one another, or seem to use each other's names."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from patchkit.authoring.piles.guards import last_of
+from patchkit.authoring.piles.pile_reader import PileReader
+
+
+def imported_modules(readers: Sequence[PileReader]) -> set[str]:
+    """Return the full names of the modules that other modules of a pile import.
+
+    Args:
+        readers: The readers of the pile's modules.
+    """
+    imported: set[str] = set()
+    for reader in readers:
+        names = {pile_import.module for pile_import in reader.imports}
+        imported |= names - {reader.module.name}
+    return imported
+
+
+def root_modules(
+    readers: Sequence[PileReader], with_rows: Collection[str]
+) -> list[str]:
+    """Return the modules to import so that the whole pile is imported.
+
+    These are the packages, and the modules with rows, that no other module imports.
+
+    Args:
+        readers: The readers of the pile's modules.
+        with_rows: The names of the modules from which rows are made.
+
+    Returns:
+        Their full names, in the order of the readers.
+    """
+    imported = imported_modules(readers)
+    roots: list[str] = []
+    for reader in readers:
+        name = reader.module.name
+        if name not in imported and (reader.module.is_package or name in with_rows):
+            roots.append(name)
+    return roots
+
+
+def is_used_elsewhere(
+    owner: PileReader, readers: Sequence[PileReader], names: set[str]
+) -> bool:
+    """Return whether another module of a pile seems to use one of some names of a module.
+
+    That is so where its text has, as words, one of the names and the name of the module.
+
+    Args:
+        owner: The reader of the module that has the names.
+        readers: The readers of all modules.
+        names: The names.
+    """
+    module_name = last_of(owner.module.name)
+    for reader in readers:
+        if reader is owner:
+            continue
+        words = set(re.findall(r"\w+", reader.module.source.decode(errors="replace")))
+        if module_name in words and not names.isdisjoint(words):
+            return True
+    return False

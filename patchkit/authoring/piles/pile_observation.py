@@ -1,0 +1,99 @@
+"""Observes a pile in a child process, and has rows made of what it changes and no row does.
+
+A pile is a package that patches upstream.
+"""
+
+import ast
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from patchkit.analysis.uses.scopes import imported
+from patchkit.authoring.piles.observed import ChildProcess, importable, observe
+from patchkit.authoring.piles.observed_rows import ObservedRows
+from patchkit.authoring.piles.pile_imports import root_modules
+from patchkit.authoring.piles.piles import PileRows
+
+
+@dataclass(frozen=True)
+class ObservationOptions:
+    """What is observed of a pile, and where.
+
+    Args:
+        package: The package that the pile patches.
+        stubs: Modules to replace by an empty stand-in where they cannot be imported.
+        calls: The functions of the pile to call, as `module:name`, each with who calls it: an
+            entry-point group, or `--call`.
+        python: The Python of the environment that the child runs in.
+    """
+
+    package: str
+    stubs: Sequence[str] = ()
+    calls: Sequence[tuple[str, str]] = ()
+    python: str = sys.executable
+
+
+def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> str:
+    """Import the pile in a child process, and make rows of what it changes there and no row does.
+
+    Args:
+        pile: The rows of the pile; gets more.
+        changed: The folder, the wheel, or the name of the package.
+        options: What is observed.
+
+    Returns:
+        Why nothing was observed; '' if it was.
+
+    Raises:
+        ScaffoldError: The pile cannot be imported from there, or the child failed.
+    """
+    own_packages = {reader.module.name.partition(".")[0] for reader in pile.readers}
+    target_modules: set[str] = set()
+    for patch in pile.patches:
+        target_modules.update(change.place.module for change in patch.changes)
+    packages = {name.partition(".")[0] for name in target_modules}
+    packages = packages.union([options.package]) - own_packages
+    upstream_modules = [
+        name for name in target_modules if name.partition(".")[0] in packages
+    ]
+    # Without any row, the modules are of interest that set something as no row can.
+    patching = pile.codes or {
+        reader.module.name for reader in pile.readers if reader.placements
+    }
+    roots = root_modules(pile.readers, patching)
+    if pile.base and not roots:
+        roots = [pile.base]
+    with importable(changed) as path:
+        observation = observe(
+            modules=roots,
+            imported_first=[
+                options.package,
+                *sorted(packages.union(upstream_modules)),
+            ],
+            stubs=options.stubs,
+            packages=packages,
+            child=ChildProcess(path, options.python),
+            perhaps=_imported_names(pile, packages),
+            calls=[call for call, _ in options.calls],
+            pile=own_packages,
+        )
+    fault = observation.faults.get(options.package)
+    if fault:
+        return f"{options.package} cannot be imported here ({fault}): the pile was read alone"
+    observation.compare(pile.patches)
+    pile.observed = observation
+    ObservedRows(pile, observation, dict(options.calls)).add()
+    return ""
+
+
+def _imported_names(pile: PileRows, packages: set[str]) -> set[str]:
+    """Return what the pile imports of packages: modules, and names in them."""
+    names: set[str] = set()
+    for reader in pile.readers:
+        for node in ast.walk(reader.module.tree):
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            for _name, _stands_for, target in imported(node, reader.module):
+                if target.module.partition(".")[0] in packages:
+                    names |= {target.module, str(target).replace(":", ".")}
+    return names

@@ -1,0 +1,373 @@
+"""Turns a pile, a package that patches upstream by assignments on import, into rows and bodies."""
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.piles.bodies import BodyText
+from patchkit.authoring.piles.guards import (
+    Guard,
+    common_package,
+    guard_of,
+    guarded,
+    last_of,
+    old_pile,
+)
+from patchkit.authoring.piles.observed import PileObservation
+from patchkit.authoring.piles.pile_imports import imported_modules
+from patchkit.authoring.piles.pile_order import chained
+from patchkit.authoring.piles.pile_reader import PileReader
+from patchkit.authoring.piles.placed_targets import (
+    METHODS,
+    PlacedTarget,
+    can_be_wrapped,
+    is_unrelated,
+    placed_target,
+)
+from patchkit.authoring.piles.placements import Placement
+from patchkit.authoring.piles.prose import prose_of
+from patchkit.authoring.piles.row_names import body_word, unused
+from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
+from patchkit.core.rows.target import Target
+from patchkit.errors import ScaffoldError
+
+_NO_PACKAGE = (
+    "it lies in no package: nothing keeps it off, so that nobody may import it any more"
+)
+
+
+@dataclass
+class PileRows(AdoptedRows):
+    """The rows of a pile, for one release of upstream.
+
+    Args:
+        release: The release.
+        pack: The name of the pack that the rows are written into.
+        readers: The readers of the pile's modules, in the order of their imports.
+        by_hand: By copy of a definition that the pile itself sets, the target of the definition.
+        observed: What the pile changed when it was imported in a child process, if it was.
+        names: The names of rows that are taken.
+        codes: By module of the pile, the module of the pack that has its code.
+    """
+
+    release: CheckedRelease = field(kw_only=True)
+    pack: str = field(kw_only=True)
+    readers: Sequence[PileReader] = field(kw_only=True)
+    by_hand: dict[str, str] = field(default_factory=dict)
+    observed: PileObservation | None = None
+    names: list[str] = field(default_factory=lambda: ["old-pile"])
+    codes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._imported = imported_modules(self.readers)
+        expressible = [reader for reader in self.readers if reader.expressible]
+        self._patching = {reader.module.name for reader in expressible}
+        self._base = common_package(self._patching)
+
+    @property
+    def base(self) -> str:
+        """The package that contains all modules of the pile with rows; '' where there is none."""
+        return self._base
+
+    @property
+    def project(self) -> str:
+        """The name of upstream."""
+        return self.requires.partition("==")[0]
+
+    def run(self) -> None:
+        """Make the rows, in the order in which the pile makes its changes."""
+        rows_by_module = list[_ModuleRows]()
+        words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
+        for reader in self.readers:
+            self._list_unexpressed(reader)
+            if not reader.expressible:
+                continue
+            word = unused(body_word(reader.module.name, self._base), words)
+            words.append(word)
+            guard = guard_of(reader, self.readers, self.project)
+            rows_by_module.append(_ModuleRows(self, reader, guard, word))
+        self.codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+        for rows in rows_by_module:
+            rows.run()
+        self.patches = list(chained(self.patches))
+        with_bodies = [
+            rows for rows in rows_by_module if last_of(rows.code) in self.bodies
+        ]
+        if self.patches:
+            self._switch_off(with_bodies)
+
+    def refuse_empty(self) -> None:
+        """Refuse a pile of which there is no row, and nothing in the list.
+
+        Raises:
+            ScaffoldError: The pile changes nothing.
+        """
+        if not self.sites:
+            message = f"{self.origin} contains no patch that a row can express"
+            raise ScaffoldError(message)
+
+    def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
+        """Add the row that keeps the pile's modules from patching upstream a second time."""
+        modules = [rows.reader.module for rows in rows_by_module]
+        if not self._base:
+            self.left += [
+                UnexpressedCode(
+                    module.path, line=1, code="", reason=_NO_PACKAGE, place=module.name
+                )
+                for module in modules
+            ]
+            return
+        codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+        packages = [module.name for module in modules if module.is_package]
+        row, body = old_pile(self._base, codes, packages, self.project, self.origin)
+        self.patches.insert(0, row)
+        self.bodies["patch_old_pile"] = body
+
+    def leave(
+        self, reader: PileReader, placement: Placement, reason: str, dotted_name: str
+    ) -> None:
+        """List an attribute that no row sets.
+
+        Args:
+            reader: The reader of the module that sets it.
+            placement: The placement that sets it.
+            reason: Why no row does.
+            dotted_name: The attribute.
+        """
+        statement = placement.statement
+        first_line = ast.unparse(statement).partition("\n")[0]
+        path = reader.module.path
+        self.left.append(
+            UnexpressedCode(path, statement.lineno, first_line, reason, dotted_name)
+        )
+
+    def _list_unexpressed(self, reader: PileReader) -> None:
+        """List the attributes that a module sets and no row can: all if it is never imported."""
+        name = reader.module.name
+        parent = name.rpartition(".")[0]
+        # Where a package imports some of its modules, the others are dead code.
+        is_imported = name in self._imported or reader.module.is_package
+        imports_neighbours = any(
+            neighbour.startswith(f"{parent}.")
+            for neighbour in self._patching & self._imported
+        )
+        for placement in reader.placements:
+            if imports_neighbours and not is_imported:
+                placement.reason = (
+                    f"{parent} does not import {name}; --only {name} adopts it"
+                )
+            if placement.reason:
+                for dotted_name in placement.dotted_names or [""]:  # "": none is known
+                    self.leave(reader, placement, placement.reason, dotted_name)
+
+
+class _ModuleRows:
+    """Makes the rows of one module of a pile.
+
+    Args:
+        pile: The rows of the pile, to which they are added.
+        reader: The reader of the module.
+        guard: The conditions under which the pile imports the module.
+        word: The word for the module in the names of its body and its rows.
+    """
+
+    def __init__(
+        self, pile: PileRows, reader: PileReader, guard: Guard, word: str
+    ) -> None:
+        self.reader = reader
+        self._pile = pile
+        self._guard = guard
+        self._word = word
+        self._body_name = f"patch_{word}"
+        self._expressible = reader.expressible
+        only_builds = all(placement.builds for placement in self._expressible)
+        # If the body `patch_x` has other text than the module, the module's is in `code_x`.
+        prefix = "code" if guard.test or only_builds else "patch"
+        self.code = f"{pile.pack}.{prefix}_{word}"
+        title = f"Adopted from {pile.origin}: {reader.module.path}"
+        self._title = " ".join(title.split())
+
+    def run(self) -> None:
+        """Add the module's rows to the pile's, and its text as their body."""
+        pile = self._pile
+        body = BodyText(self.reader, pile.codes)
+        modules = [reader.module for reader in pile.readers]
+        prose = prose_of(self.reader.module, modules, pile.origin)
+        groups = list(self._groups(body))
+        rows = [
+            self._row(body, prose, placement, changes, is_alone=len(groups) == 1)
+            for placement, changes in groups
+        ]
+        if rows:
+            pile.bodies[last_of(self.code)] = body.text(self._title)
+        if rows and self._guard.test:
+            rows = self._guarded(rows)
+        pile.patches += rows
+
+    def _guarded(self, rows: Sequence[Patch]) -> list[Patch]:
+        """Write the body that imports the code only if the guard holds, for the rows to refer to.
+
+        Args:
+            rows: The rows, which refer to the code itself.
+        """
+        names: set[str] = set()
+        guarded_rows = list[Patch]()
+        for row in rows:
+            if row.body != self._body_name:  # the row has a built value
+                guarded_rows.append(row)
+                continue
+            conditions = [row.when, row.verify]
+            conditions += [getattr(change, "when", None) for change in row.changes]
+            names.update(name for name in conditions if name)
+            guarded_rows.append(guarded(row))
+        text = self._guard.body(self.code, sorted(names), self._title)
+        self._pile.bodies[self._body_name] = text
+        return guarded_rows
+
+    def _groups(self, body: BodyText) -> Iterator[tuple[Placement, Sequence[Change]]]:
+        """Yield the first placement of each row, with the row's changes."""
+        placements_by_key: dict[str, list[Placement]] = {}
+        for placement in self._expressible:
+            key = placement.key or placement.function
+            placements_by_key.setdefault(key, []).append(placement)
+        for placements in sorted(
+            placements_by_key.values(), key=lambda group: group[0].priority
+        ):
+            changes: dict[Change, None] = {}
+            for placement in placements:
+                changes.update(dict.fromkeys(self._changes(body, placement)))
+            if changes:
+                yield placements[0], list(changes)
+
+    def _row(
+        self,
+        body: BodyText,
+        prose: Mapping[str, str],
+        placement: Placement,
+        changes: Sequence[Change],
+        *,
+        is_alone: bool,
+    ) -> Patch:
+        """Make a row, and a body for it if its value has to be built.
+
+        Args:
+            body: The body of the module.
+            prose: The texts of the row, by field.
+            placement: The first placement of the row.
+            changes: The changes of the row.
+            is_alone: Whether it is the only row of the module.
+        """
+        texts = dict(prose)
+        if placement.why:
+            texts["why"] = placement.why
+        roles: Collection[Role] = frozenset(Role)
+        if "worker" in self._word.split("_"):  # by the module's name
+            roles = {Role.WORKER}
+        row = Patch(
+            name=self._row_name(
+                "" if is_alone else placement.key or placement.function
+            ),
+            body=self._body_name,
+            requires=self._guard.requires or (self._pile.requires,),
+            roles=roles,
+            changes=tuple(changes),
+            **texts,
+            required=self._guard.is_required,
+            when=body.asked("when", placement.condition),
+            verify=body.asked("verify", placement.verify),
+        )
+        self._pile.names.append(row.name)
+        if placement.builds:
+            return self._with_built_value(row)
+        return row
+
+    def _row_name(self, key: str) -> str:
+        """Return a name that no row has yet: `lib-engine-step` for `Engine.step` of `lib`."""
+        name = "-".join([self._word, *key.split(".")[-2:]]).lower()
+        plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
+        return unused(plain_name or "row", self._pile.names)
+
+    def _with_built_value(self, row: Patch) -> Patch:
+        """Return a row with a body of its own, which calls the factory of its value."""
+        change = next(iter(row.changes))
+        factory = change.body_name
+        body_name = f"patch_{row.name.replace('-', '_')}_built"
+        head = f"# {self._title}\nfrom {self.code} import {factory}\n"
+        self._pile.bodies[body_name] = f"{head}\nbuilt = {factory}()\n"
+        return row.__replace__(
+            body=body_name, changes=(change.__replace__(by="built"),)
+        )
+
+    def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
+        """Yield the changes of a placement; list the attributes that the release does not have."""
+        try:
+            targets = self._targets(placement)
+        except ValueError as error:
+            reason = f"no target says it: {error}"
+            self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
+            return
+        owners = {
+            placed.target.holder
+            for placed in targets.values()
+            if placed.facts is None or placed.is_present
+        }
+        for dotted_name, placed in targets.items():
+            owner = placed.target.holder
+            if placed.is_absent and owner in owners:
+                continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
+            if placed.is_absent and not placed.has_owner:
+                reason = f"{self._pile.release.name} has no {owner}"
+                self._pile.leave(self.reader, placement, reason, dotted_name)
+                continue
+            # None: the target is of another package than the release.
+            facts = placed.facts or Facts("undecidable")
+            yield self._change(body, placement, placed.target, facts)
+
+    def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
+        """Look up the attributes of a placement in the release.
+
+        Returns:
+            The target of each dotted name.
+
+        Raises:
+            ValueError: A name is no target, or it is unclear which of several is set.
+        """
+        release = self._pile.release
+        targets = {
+            name: placed_target(release, name, is_definition=placement.rebinds)
+            for name in placement.dotted_names
+        }
+        present = {placed.target for placed in targets.values() if placed.is_present}
+        if placement.is_either and len(present) > 1 and not placement.key:
+            raise ValueError("it is one of several places")
+        return targets
+
+    def _change(
+        self, body: BodyText, placement: Placement, target: Target, facts: Facts
+    ) -> Change:
+        """Make the change of one attribute: a Wrap where possible, else an Add or a Replace."""
+        is_wrap = can_be_wrapped(self.reader, self._pile.readers, placement, facts)
+        if is_wrap and body.wrapped(placement, is_method=facts.kind in METHODS):
+            by, _own_name = body.by(placement)
+            return Wrap(str(target), by=by, rebind=False)
+        by, own_name = body.by(placement)
+        when = body.when(placement, own_name)
+        # A name of a module that was imported from the module that defines it.
+        is_copy = facts.module not in ("", target.module) and "." not in target.qualname
+        if is_copy:
+            self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
+        if facts.state == "absent" or (placement.is_new and not facts.is_present):
+            return Add(str(target), by=by, when=when, rebind=False)
+        rebind: bool | tuple[str, ...] = False
+        # A sweep of `sys.modules` sets copies, too, those in the pile's own package included.
+        if placement.rebinds:
+            rebind = (self.reader.module.name.partition(".")[0],)
+        unrelated = is_unrelated(self.reader, placement, facts)
+        return Replace(
+            str(target), by=by, when=when, rebind=rebind, unrelated=unrelated
+        )

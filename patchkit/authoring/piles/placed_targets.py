@@ -1,0 +1,206 @@
+"""Turns the dotted names that a pile sets into targets, and looks them up in a release.
+
+`up.lib.Engine.step` is the target `up.lib:Engine.step`, if `up.lib` is a module of the release.
+"""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from patchkit.analysis.check.compatibility import refused_call
+from patchkit.analysis.check.opening import installed
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.special_places import PARTS_OF_FUNCTIONS
+from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    Signature,
+    dotted,
+    signature_of,
+)
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.piles.pile_imports import is_used_elsewhere
+from patchkit.authoring.piles.pile_reader import PileReader
+from patchkit.authoring.piles.placements import Placement
+from patchkit.core.rows.target import Target
+from patchkit.core.versions.installed import Versions
+from patchkit.errors import UpstreamError, VersionError
+
+_PARTS_OF_FUNCTIONS = PARTS_OF_FUNCTIONS | {"__annotations__"}
+FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
+METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
+
+
+@dataclass
+class PlacedTarget:
+    """A dotted name as a target, and what a release has there.
+
+    Args:
+        target: The target.
+        facts: The facts of the target in the release; None where it is of another package.
+        has_owner: Whether the release has what the target is an attribute of.
+    """
+
+    target: Target
+    facts: Facts | None
+    has_owner: bool = True
+
+    @property
+    def is_present(self) -> bool:
+        """Whether the release has the target."""
+        return self.facts is not None and self.facts.is_present
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it is certain that the release does not have the target."""
+        return self.facts is not None and self.facts.state == "absent"
+
+
+def placed_target(
+    release: CheckedRelease, dotted_name: str, *, is_definition: bool
+) -> PlacedTarget:
+    """Find the target that a dotted name means, and look it up in a release.
+
+    Args:
+        release: The release.
+        dotted_name: An attribute or an item, such as `up.lib.TABLE['a']`.
+        is_definition: Whether a name that was imported from elsewhere means its definition there.
+
+    Raises:
+        ValueError: It cannot be written as a target, or no row can set it.
+    """
+    head, bracket, item = dotted_name.partition("[")
+    item_part = bracket + item
+    parts = head.split(".")
+    module_length = 1
+    # The longest beginning that is a module, or else the first part; the rest is a name in it.
+    for length in range(len(parts) - 1, 0, -1):
+        if _is_module(release, parts[:length]):
+            module_length = length
+            break
+    qualname = ".".join(parts[module_length:]) + item_part
+    target = Target(".".join(parts[:module_length]), qualname)
+    Target.parse(str(target))  # raises ValueError where it is no valid target
+    _refuse_parts_of_functions(target)
+    if not release.covers(parts[:1]):  # the top package
+        return _of_other_package(target)
+    owner = release.facts(target.holder)
+    # '' stands for what is unknown: where the class is defined.
+    if owner.kind == str(Kind.CLASS) and owner.qualname:
+        # The pile may name the class by an import elsewhere; the target is where it is defined.
+        target = Target(owner.module, f"{owner.qualname}.{parts[-1]}{item_part}")
+    facts = release.facts(target)
+    if facts.storage:
+        raise ValueError(f"{target} is {facts.storage}")
+    if is_definition and facts.qualname:  # '' where no definition is known
+        target = Target(facts.module, facts.qualname)
+    return PlacedTarget(target, facts, release.has(target.holder))
+
+
+def _refuse_parts_of_functions(target: Target) -> None:
+    """Raise ValueError for what Python reads of a function whenever it is called."""
+    for step in target.steps:
+        if step in _PARTS_OF_FUNCTIONS:
+            raise ValueError(f"{step} is a part of a function: Replace or Edit that")
+
+
+def _of_other_package(target: Target) -> PlacedTarget:
+    """Look up a target of a package other than upstream, in what is installed here."""
+    release = _installed_release(target.module.partition(".")[0])
+    if release is None or not release.has(target.holder):
+        return PlacedTarget(target, facts=None)
+    facts = release.facts(target)
+    if facts.state == "absent":
+        return PlacedTarget(target, facts)
+    return PlacedTarget(target, facts=None)
+
+
+@cache
+def _installed_release(package: str) -> CheckedRelease | None:
+    """Open an installed package; None where there is none, or where it says no version."""
+    try:
+        releases, _missing = installed([package], Versions())
+    except (UpstreamError, VersionError):
+        return None
+    return releases[0] if releases else None
+
+
+def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:
+    """Return whether the parts of a dotted name are a module.
+
+    Outside of the release's packages, that is judged by case: classes begin with a capital.
+    """
+    if release.covers(parts[:1]):
+        return release.has(Target(".".join(parts)))
+    return not any(part.lstrip("_")[:1].isupper() for part in parts)
+
+
+def can_be_wrapped(
+    reader: PileReader,
+    readers: Sequence[PileReader],
+    placement: Placement,
+    facts: Facts,
+) -> bool:
+    """Return whether a placement replaces one function, and nothing else uses its names.
+
+    Args:
+        reader: The reader of the module that sets the replacement.
+        readers: The readers of all modules of the pile.
+        placement: The placement of the replacement.
+        facts: The facts of the original.
+    """
+    if facts.kind not in FUNCTIONS | METHODS:
+        return False
+    if len(placement.dotted_names) != 1 or placement.key:
+        return False
+    # The names of the replacement and of the saved original.
+    names = {ast.unparse(placement.value)}
+    for name, original in reader.saved.items():
+        if original.dotted_name == placement.dotted_names[0]:
+            names.add(name)
+    return not is_used_elsewhere(reader, readers, names)
+
+
+def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
+    """Return whether callers of an original may fail with its replacement.
+
+    The row then needs `unrelated=True`.
+
+    Args:
+        reader: The reader of the module that sets the replacement.
+        placement: The placement of the replacement.
+        facts: The facts of the original.
+    """
+    if not facts.is_present or facts.kind == str(Kind.CLASS):
+        return not _derives(reader, placement)
+    if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:
+        return False
+    signature = _signature(reader, placement)
+    return signature is None or refused_call(facts.signature, signature) is not None
+
+
+def _signature(reader: PileReader, placement: Placement) -> Signature | None:
+    """Return the signature of the function that a placement sets.
+
+    None where it is no function of the module, or the module has several of that name.
+    """
+    name = dotted(placement.value)
+    signatures = [
+        signature_of(node.args)
+        for node in ast.walk(reader.module.tree)
+        if isinstance(node, DEFS) and node.name == name
+    ]
+    return signatures[0] if len(signatures) == 1 else None
+
+
+def _derives(reader: PileReader, placement: Placement) -> bool:
+    """Return whether a placement sets a class that derives from the class that it replaces."""
+    name = dotted(placement.value)
+    for node in reader.module.tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for base in node.bases:
+                base_names = reader.scope.dotted_names_of(base)
+                if not set(placement.dotted_names).isdisjoint(base_names):
+                    return True
+    return False

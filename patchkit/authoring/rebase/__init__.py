@@ -1,0 +1,1 @@
+"""Carries rows to a later release of upstream."""

@@ -1,0 +1,172 @@
+"""Merges the code of a row with upstream's, for `patchkit rebase`.
+
+The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs`.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from patchkit.authoring.piles.guards import CODE
+from patchkit.authoring.rebase.carried import CarriedChanges
+from patchkit.authoring.rebase.merging import is_resolved, merged_copy
+from patchkit.authoring.source.body_code import BodyCode
+from patchkit.authoring.source.definitions import Definitions, names_in
+from patchkit.authoring.source.edits import all_edited, edits, syntax_hash
+from patchkit.authoring.source.module_text import ModuleText
+from patchkit.authoring.source.transplant import make
+from patchkit.core.rows.declaration import Add, Change, Edit, Replace
+from patchkit.errors import ScaffoldError, TargetError
+
+_ONLY_NEW = (
+    "it was written for the later release by hand, and nothing is left to keep for earlier ones; "
+    "rebase it without --keep"
+)
+
+
+class UpstreamDefinition(NamedTuple):
+    """A definition of upstream in one release.
+
+    Args:
+        module: the module that it stands in.
+        qualname: its qualified name there.
+    """
+
+    module: Definitions
+    qualname: str
+
+
+def merged_edits(
+    changes: Sequence[Edit], base: str, theirs: str, *, keep: bool = False
+) -> CarriedChanges:
+    """Merge the Edits of one function with upstream's changes of that function.
+
+    Args:
+        changes: the Edits.
+        base: the function in the old release.
+        theirs: the function in the later release.
+        keep: whether the Edits are to stay for the old release.
+
+    Returns:
+        The Edits for the later release, and whether they are others than before.
+
+    Raises:
+        ScaffoldError: they cannot be merged.
+        TargetError: an Edit does not fit the function in the old release.
+    """
+    try:
+        ours = all_edited(changes, base)
+    except TargetError:
+        if not _fit(changes, theirs):
+            raise
+        # A person has resolved a conflict, and written them for the later release.
+        if keep:
+            raise ScaffoldError(_ONLY_NEW) from None
+        return CarriedChanges("merged", changes)
+    text = merged_copy(base, ours, theirs)
+    if syntax_hash(text) == syntax_hash(theirs):
+        return CarriedChanges("retired", ())
+    # The Edits as they are may result in the merged text, too.
+    with suppress(TargetError, SyntaxError):
+        if syntax_hash(all_edited(changes, theirs)) == syntax_hash(text):
+            return CarriedChanges("unchanged", changes)
+    text_edits = edits(theirs, text)
+    if text_edits is None:
+        raise ScaffoldError("no Edits make the merged text of upstream's")
+    first = changes[0]
+    new_changes = [
+        first.__replace__(old=edit.old, new=edit.new, count=1) for edit in text_edits
+    ]
+    return CarriedChanges("merged", new_changes)
+
+
+def _fit(changes: Sequence[Edit], text: str) -> bool:
+    """Whether Edits can be made in the text of a function, which compiles afterwards."""
+    try:
+        syntax_hash(all_edited(changes, text))
+    except (TargetError, SyntaxError):
+        return False
+    return True
+
+
+def merged_replacement(
+    change: Replace,
+    old: UpstreamDefinition,
+    new: UpstreamDefinition,
+    body: ModuleText,
+    name_in_body: Callable[[str, Definitions], str],
+    *,
+    keep: bool = False,
+) -> CarriedChanges:
+    """Merge a definition of a body with upstream's changes of what it replaces.
+
+    Args:
+        change: the Replace that refers to the definition.
+        old: its target in the old release.
+        new: its target in the later release, which differs.
+        body: the text of the body, into which the merged definition is written.
+        name_in_body: chooses the name of the merged definition in the body.
+        keep: whether the definition is to stay for the old release.
+
+    Returns:
+        The Replace for the later release, and whether it is another one than before.
+
+    Raises:
+        ScaffoldError: they cannot be merged.
+    """
+    by = change.by.removeprefix(CODE)
+    # The three texts of the merge get the same name, so that a renaming is no change in them.
+    name = by.rpartition(".")[2]
+    base = old.module.as_in_body(old.qualname, name)
+    theirs = new.module.as_in_body(new.qualname, name)
+    ours = body.read().renamed(by, name)
+    text = merged_copy(base, ours, theirs)
+    if syntax_hash(text) == syntax_hash(theirs):
+        return CarriedChanges("retired", ())
+    if syntax_hash(text) == syntax_hash(ours):
+        if not is_resolved(base, ours, theirs):
+            return CarriedChanges("unchanged", [change])
+        if keep:
+            raise ScaffoldError(_ONLY_NEW)
+        return CarriedChanges("merged", [change])
+    new_name = name_in_body(by, body.read())
+    write_merged(body, text, by, new_name, new.module)
+    new_by = change.by.replace(by, new_name)
+    merged_change = change.__replace__(by=new_by)
+    return CarriedChanges("merged", [merged_change])
+
+
+def write_merged(
+    body: ModuleText, text: str, by: str, new_name: str, upstream: Definitions
+) -> None:
+    """Write a merged definition into a body, with the imports that it needs.
+
+    Args:
+        body: the text of the body, which is changed.
+        text: the merged definition.
+        by: the qualified name of the row's definition in the body.
+        new_name: the name of the merged definition there: `by` to replace the old one.
+        upstream: the module of the later release that it was merged with.
+    """
+    definitions = body.read()
+    merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
+    # Names of the body, and those that the row's code uses already, are known there. For any other
+    # name that upstream's module has, `make` gets an import that it writes if the name is used.
+    known_names = {*definitions.named, *definitions.imports}
+    known_names |= names_in(definitions.named[by])
+    imports = {
+        defined: f"from {upstream.tree.name} import {defined}"
+        for defined in upstream.named
+    }
+    imports.update(upstream.imports)
+    for bound, statement in imports.items():
+        if bound not in known_names:
+            merged_module.imports[bound] = statement
+    # `make` writes changes of a module; here that is the body's own text, so that the row's
+    # definition in it is replaced, or one is added. It reads only the name of this target.
+    target = f"body:{new_name}"
+    name_in_merged = by.rpartition(".")[2]
+    change: Change = Replace(target, by=name_in_merged)
+    if new_name != by:
+        change = Add(target, by=name_in_merged)
+    make(body, change, new_name, BodyCode(merged_module))

@@ -1,0 +1,201 @@
+"""Runs planned scripts on a copy of a release, and writes rows for what they have changed."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from patchkit.analysis.upstream.reading.files import ReleaseSource, parse
+from patchkit.authoring.diffs.diff_files import Differing
+from patchkit.authoring.diffs.diff_paths import MODULE
+from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.differing import DifferenceRows
+from patchkit.authoring.isolation.commands import IsolatedRun, Isolation, run_isolated
+from patchkit.authoring.scripts.plan import LeftOutStep, ScriptPlan, Step
+from patchkit.authoring.scripts.snapshots import Snapshot
+from patchkit.authoring.scripts.stand_ins import StandIns
+from patchkit.authoring.scripts.workspace import Workspace
+
+_NO_MODULE = "it is no Python module of the release; no row changes such a file"
+_NAMES_COPY = "its new text names the folder of the copy, which is gone"
+_NOT_ADOPTED = "what it had changed is not adopted"
+
+
+@dataclass
+class ScriptRows(DifferenceRows):
+    """The rows for what scripts have changed in a copy of a release.
+
+    Args:
+        steps: What was run.
+        left_out: What was not run, such as installations.
+        isolation: What the system refused to cut the scripts off from.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    left_out: list[LeftOutStep] = field(default_factory=list)
+    isolation: Isolation = field(default_factory=Isolation)
+
+
+@contextmanager
+def open_workspace(package: str, project: str, version: str) -> Iterator[Workspace]:
+    """Make a workspace in a temporary folder, which is deleted at the end of the context.
+
+    Args:
+        package: The import package that the scripts edit.
+        project: The name of its distribution.
+        version: The version of its release.
+
+    Yields:
+        The workspace, with the programs that stand for others; there is no copy in it yet.
+    """
+    with TemporaryDirectory(prefix="patchkit-scripts-") as folder:
+        workspace = Workspace(Path(folder).resolve(), package, project, version)
+        workspace.make()
+        StandIns(workspace).write()
+        yield workspace
+
+
+class ScriptRun:
+    """Runs the steps of a plan on a copy of a release.
+
+    Args:
+        workspace: The folder of the copy.
+        source: The files of the release.
+        timeout: The seconds after which a step is ended.
+    """
+
+    def __init__(
+        self, workspace: Workspace, source: ReleaseSource, timeout: float
+    ) -> None:
+        self._workspace = workspace
+        self._source = source
+        self._timeout = timeout
+        self._stand_ins = StandIns(workspace)
+        self._release = f"{workspace.project} {workspace.version}"
+
+    def run(self, plan: ScriptPlan, rows: ScriptRows) -> None:
+        """Run a plan, and add what it has changed to the rows.
+
+        Args:
+            plan: The plan.
+            rows: The rows, which are filled in.
+
+        Raises:
+            UpstreamError: A file of the release cannot be read.
+            ScaffoldError: Nothing can be run, or nothing was changed.
+        """
+        self._workspace.unpack(self._source)
+        snapshot = Snapshot(self._workspace)
+        edited: dict[str, bytes | None] = {}
+        for part in plan.left_out:
+            text = self._without_folders(part.text)
+            rows.left_out.append(part._replace(text=text))
+        for step in plan.told:
+            text = self._without_folders(step.text)
+            rows.steps.append(step._replace(text=text))
+        for step in plan.steps:
+            changed = self._run_step(step, snapshot, rows)
+            edited.update(changed)
+        rows.add(list(self._differing(edited, rows)))
+
+    def _run_step(
+        self, step: Step, snapshot: Snapshot, rows: ScriptRows
+    ) -> Mapping[str, bytes | None]:
+        """Run a step, and return the files that it has changed, if it has not failed."""
+        step.folder.mkdir(parents=True, exist_ok=True)
+        for copy in step.copies:
+            copy.make(step.rules)
+        if step.command:
+            # What is only copied for a command is no change of its own.
+            snapshot.accept(snapshot.changed())
+        fault = ""
+        if step.command:
+            fault = self._run_command(step, rows)
+        changed = snapshot.changed()
+        if fault:
+            snapshot.revert(changed)
+            changed = {}
+        else:
+            snapshot.accept(changed)
+        if not changed and step.text and not fault:
+            fault = f"it changed nothing in {self._release}"
+        if fault:
+            code = self._without_folders(step.first_line)
+            rows.left.append(UnexpressedCode(step.file, step.line, code, fault))
+        if not step.text:
+            return {}
+        return changed
+
+    def _run_command(self, step: Step, rows: ScriptRows) -> str:
+        """Run the command of a step; return why it failed, or ''."""
+        finished = run_isolated(
+            step.command,
+            timeout=self._timeout,
+            environ=self._stand_ins.environ() | dict(step.variables or {}),
+            cwd=step.folder,
+            writable=[self._workspace.folder],
+        )
+        for text in self._stand_ins.take_left_out():
+            rows.left_out.append(LeftOutStep(step.file, step.line, text))
+        return self._fault_of(finished)
+
+    def _fault_of(self, finished: IsolatedRun) -> str:
+        """Return why a command failed; '' where it has not."""
+        if finished.code is None:
+            return f"it took longer than {self._timeout:g} s; {_NOT_ADOPTED}"
+        if finished.code == 0:
+            return ""
+        last_line = self._without_folders(finished.last_line)
+        if last_line:
+            last_line = f": {last_line}"
+        return f"it ended with {finished.code}{last_line}; {_NOT_ADOPTED}"
+
+    def _without_folders(self, text: str) -> str:
+        """Write the paths of a text as a person knows them: without the folder of the copy."""
+        text = text.replace(f"{self._workspace.site}/", "")
+        text = text.replace(f"{self._workspace.root}/", "/")
+        return text.replace(str(self._workspace.folder), "")
+
+    def _differing(
+        self, edited: Mapping[str, bytes | None], rows: ScriptRows
+    ) -> Iterator[Differing]:
+        """Yield the modules that differ at the end, and list other files that do.
+
+        Args:
+            edited: By path in the workspace, what files hold; None for those that are gone.
+            rows: The rows, whose list is added to.
+        """
+        site = self._workspace.site.relative_to(self._workspace.folder).as_posix()
+        originals: set[bytes | None] = set()
+        modules: list[Differing] = []
+        for path, content in sorted(edited.items()):
+            in_site = path.removeprefix(f"{site}/")
+            old = None
+            if in_site != path and in_site.endswith((".py", ".pyi")):
+                old = self._source.read(in_site)
+            originals.add(old)
+            if content != old:
+                modules.append(Differing(in_site, old, content))
+        for file in modules:
+            is_backup = file.old is None and file.new in originals
+            reason = self._reason_not_to_adopt(file)
+            if not reason:
+                yield file
+            elif not is_backup:
+                rows.left.append(UnexpressedCode(file.path, 1, file.path, reason))
+
+    def _reason_not_to_adopt(self, file: Differing) -> str:
+        """Return why no row can express a file; '' where a row may."""
+        top = file.path.partition("/")[0]
+        if top != self._workspace.package and not self._source.has(file.path):
+            return f"it is outside of {self._workspace.package}"
+        if not MODULE.fullmatch(file.path):
+            return _NO_MODULE
+        new = file.new or b""
+        if str(self._workspace.folder).encode() in new:
+            return _NAMES_COPY
+        _, fault = parse(new.replace(b"\r\n", b"\n"))
+        if fault:
+            return f"as the scripts left it, {fault}"
+        return ""

@@ -1,0 +1,328 @@
+"""Chooses what is run of a Dockerfile: the commands that edit files of the package, and copies."""
+
+import re
+import shlex
+from pathlib import Path, PurePosixPath
+
+from patchkit.authoring.scripts.dockerfile import Instruction, read_instructions
+from patchkit.authoring.scripts.paths import PathRules
+from patchkit.authoring.scripts.plan import (
+    FileCopy,
+    LeftOutStep,
+    ScriptPlan,
+    Step,
+    is_small,
+    mentions,
+)
+from patchkit.authoring.scripts.shell_commands import ShellCommand, split_commands
+from patchkit.authoring.scripts.workspace import Workspace
+
+_EDITS = re.compile(
+    r"(?:^|[\s;&|({/])"
+    r"(?:sed|perl|patch|g?awk|ed|ex|cp|mv|rm|ln|install|tee|truncate|touch"
+    r"|git\s+(?:-C\s+\S+\s+)?apply|bash|sh|python3?(?:\.\d+)?(?!\S|\s+-m\b))(?=\s|$)"
+    r"|>"
+)
+"""Finds a program that may edit a file, or `>`."""
+_PYTHON = re.compile(r"python3?(?:\.\d+)?")
+_TEXT_PROGRAMS = frozenset(
+    {"awk", "bash", "cat", "echo", "ed", "ex", "gawk"}
+    | {"git", "patch", "perl", "printf", "sed", "sh", "xargs"}
+)
+_FILE_PROGRAMS = frozenset(
+    {"cp", "find", "install", "ln", "mv", "rm", "tee", "touch", "truncate"}
+)
+"""Programs that write, move or delete what their arguments name."""
+_BLOCKS = frozenset(
+    {"(", "[", "[[", "case", "egrep", "for", "grep", "if", "test", "while", "{"}
+)
+"""What other commands stand in or behind."""
+_PROGRAMS = _TEXT_PROGRAMS | _FILE_PROGRAMS | _BLOCKS
+"""Programs that are run, if they edit files of the package."""
+_ABSOLUTE = re.compile(r"(?<![^\s\"'])/[^\s\"';|&<>]+")
+_REDIRECTED = re.compile(r">\s*[\"']?(/[^\s\"';|&]+)")
+_STATE = frozenset({"cd", "pushd", "popd", "set", "export", "unset", "shopt", ""})
+"""Programs that change what follows them; '' is an assignment."""
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
+_ASSIGNMENT = re.compile(r"(?:export\s+)?(\w+)=")
+_OWN_VARIABLES = frozenset(
+    {
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "PATH",
+        "PYTHONHOME",
+        "PYTHONPATH",
+        "TMPDIR",
+    }
+)
+"""Variables that stay as they are for the copy."""
+_DEFAULT_SHELL = ["/bin/sh", "-c"]
+
+
+class DockerfileSteps:
+    """The steps of one Dockerfile; `plan` has them after `run`.
+
+    Args:
+        file: The Dockerfile, as the command line names it.
+        workspace: The folder of the copy.
+    """
+
+    def __init__(self, file: str, workspace: Workspace) -> None:
+        self.plan = ScriptPlan()
+        self._file = file
+        self._context = Path(file).resolve().parent
+        self._workspace = workspace
+        self._copied: dict[str, Path] = {}
+        self._naming_package: set[str] = set()
+        name = re.escape(workspace.package)
+        self._package = re.compile(rf"(?<![\w-]){name}(?![\w-])")
+        self._begin_stage()
+
+    def run(self, text: str) -> None:
+        """Fill in the plan.
+
+        Args:
+            text: The Dockerfile.
+        """
+        for instruction in read_instructions(text):
+            if instruction.keyword == "FROM":
+                self._begin_stage()
+            elif instruction.keyword in {"ENV", "ARG"}:
+                self._set_variables(instruction)
+            elif instruction.keyword == "WORKDIR":
+                self._folder = self._absolute(self._expanded(instruction.text))
+                self._enter_folder()
+            elif instruction.keyword == "SHELL":
+                self._shell = instruction.as_list or _DEFAULT_SHELL
+            elif instruction.keyword in {"COPY", "ADD"}:
+                self._add_copies(instruction)
+            elif instruction.keyword == "RUN":
+                self._add_run(instruction)
+
+    def _begin_stage(self) -> None:
+        """Forget what an earlier stage has set."""
+        self._folder = "/"
+        self._variables: dict[str, str] = {}
+        self._leading: set[str] = set()  # names of variables that lead into the copy
+        self._shell = _DEFAULT_SHELL
+
+    @property
+    def _rules(self) -> PathRules:
+        """The rules for paths, with all that was copied so far."""
+        return PathRules(self._workspace, self._copied)
+
+    def _expanded(self, text: str) -> str:
+        """Put values in the place of variables."""
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            return self._variables.get(name, match[3] or "")
+
+        return _VARIABLE.sub(value, text)
+
+    def _absolute(self, path: str) -> str:
+        """Return an absolute path of the image, without a slash at the end."""
+        joined = PurePosixPath(self._folder, path.strip("\"'"))
+        return str(joined)
+
+    def _target(self, path: str) -> Path:
+        """Return what stands for an absolute path of the image."""
+        entered = self._rules.relocated(f"cd {path}").removeprefix("cd ")
+        if entered.startswith(str(self._workspace.site)):
+            return Path(entered)
+        pure_path = PurePosixPath(path)
+        if pure_path.is_relative_to("/tmp"):  # noqa: S108 - a path of the image
+            return self._workspace.temporary / pure_path.relative_to("/tmp")  # noqa: S108
+        return self._workspace.root / path.strip("/")
+
+    def _enter_folder(self) -> None:
+        """Let the working directory of the image stand for one in the workspace."""
+        target = self._target(self._folder)
+        if self._folder != "/":
+            self._copied[self._folder] = target
+
+    def _set_variables(self, instruction: Instruction) -> None:
+        """Take the variables of an `ENV` or `ARG`."""
+        try:
+            words = shlex.split(instruction.text)
+        except ValueError:
+            return
+        if instruction.keyword == "ENV" and words and "=" not in words[0]:
+            words = [f"{words[0]}={' '.join(words[1:])}"]
+        for word in words:
+            name, _, value = word.partition("=")
+            if name not in _OWN_VARIABLES:
+                expanded = self._expanded(value)
+                self._variables[name] = self._rules.relocated(expanded)
+                if self._names_copy(self._variables[name]):
+                    self._leading.add(name)
+
+    def _add_copies(self, instruction: Instruction) -> None:
+        """Add a step for a `COPY` or `ADD` of files that lie beside the Dockerfile."""
+        words = instruction.as_list
+        if words is None:
+            words = instruction.text.split()
+        is_from_elsewhere = "from" in dict(instruction.flags)
+        if is_from_elsewhere or instruction.documents or len(words) < 2:
+            self._leave_out(instruction, f"{instruction.keyword} {instruction.text}")
+            return
+        *sources, target = [self._expanded(word) for word in words]
+        is_folder = target.endswith("/") or len(sources) > 1
+        copies: list[FileCopy] = []
+        for pattern in sources:
+            for source in self._matching(pattern):
+                path = self._absolute(target)
+                if is_folder and not source.is_dir():
+                    path = f"{path.rstrip('/')}/{source.name}"
+                copies += self._copies(source, path)
+        if not copies:
+            self._leave_out(instruction, f"{instruction.keyword} {instruction.text}")
+            return
+        text = ""
+        site = self._workspace.site
+        if any(copy.target.is_relative_to(site) for copy in copies):
+            text = f"{instruction.keyword} {instruction.text}"
+        rules = None if text else self._rules
+        step = Step(self._file, instruction.line, text, site, (), copies, rules)
+        self.plan.steps.append(step)
+
+    def _matching(self, pattern: str) -> list[Path]:
+        """Return the files and folders beside the Dockerfile that a pattern names."""
+        relative = pattern.removeprefix("./").strip("/")
+        if relative in {"", "."}:
+            return [self._context]
+        return sorted(self._context.glob(relative))
+
+    def _copies(self, source: Path, path: str) -> list[FileCopy]:
+        """Return the copy of a file or folder to a path of the image; [] if it is too large."""
+        is_inside = source.resolve().is_relative_to(self._context)
+        if not is_inside or not is_small(source):
+            return []
+        target = self._target(path)
+        if not target.is_relative_to(self._workspace.site) and path != "/":
+            self._copied[path] = target
+            if mentions(source, self._workspace.package):
+                self._naming_package.add(str(target))
+        return [FileCopy(source, target)]
+
+    def _add_run(self, instruction: Instruction) -> None:
+        """Add a step for the commands of a `RUN` that edit files of the package."""
+        copies = self._mounted(instruction)
+        words = instruction.as_list
+        text = instruction.script if words is None else shlex.join(words)
+        folder = self._target(self._folder)
+        is_inside = folder.is_relative_to(self._workspace.site)
+        chosen: list[ShellCommand] = []
+        has_edit = False
+        for command in split_commands(self._rules.relocated(text)):
+            if command.program in _STATE:
+                chosen.append(command)
+                is_inside = self._is_inside_after(command, is_inside=is_inside)
+            elif self._edits_package(command, is_inside=is_inside):
+                chosen.append(command)
+                has_edit = True
+            else:
+                self._leave_out(instruction, command.text)
+        if not has_edit:
+            return
+        script = _joined(chosen)
+        step = Step(
+            self._file,
+            instruction.line,
+            script,
+            folder,
+            [*self._shell, script],
+            copies,
+            self._rules,
+            dict(self._variables),
+        )
+        self.plan.steps.append(step)
+
+    def _is_inside_after(self, command: ShellCommand, *, is_inside: bool) -> bool:
+        """Return whether the working directory is in the copy after a command that changes state.
+
+        Args:
+            command: The command; if it sets a variable, that is noted.
+            is_inside: Whether the working directory is in the copy before.
+        """
+        names_copy = self._names_copy(command.text)
+        assignment = _ASSIGNMENT.match(command.text)
+        if assignment:
+            # Such as `SITE=$(python3 -c "import vllm; …")`.
+            if names_copy or self._package.search(command.text):
+                self._leading.add(assignment[1])
+            return is_inside
+        if command.program not in {"cd", "pushd"}:
+            return is_inside
+        if command.arguments.startswith("/"):
+            return names_copy
+        return names_copy or is_inside
+
+    def _mounted(self, instruction: Instruction) -> list[FileCopy]:
+        """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
+        copies: list[FileCopy] = []
+        for name, value in instruction.flags:
+            options = dict(part.partition("=")[::2] for part in value.split(","))
+            if name != "mount" or options.get("type", "bind") != "bind":
+                continue
+            if "from" in options:
+                continue
+            source = options.get("source") or options.get("src") or "."
+            target = options.get("target") or options.get("dst") or ""
+            target = target or options.get("destination", "")
+            for path in self._matching(self._expanded(source)):
+                copies += self._copies(path, self._absolute(self._expanded(target)))
+        return copies
+
+    def _edits_package(self, command: ShellCommand, *, is_inside: bool) -> bool:
+        """Whether a command may edit files of the package.
+
+        Args:
+            command: The command; its paths lead into the workspace already.
+            is_inside: Whether its working directory is in the copy.
+        """
+        text = command.text
+        is_copied_program = any(text.startswith(path) for path in self._naming_package)
+        if is_copied_program:
+            return True
+        program = command.program
+        if program not in _PROGRAMS and not _PYTHON.fullmatch(program):
+            return False
+        if not _EDITS.search(text):
+            return False
+        if self._names_outside(command):
+            return False
+        if is_inside or self._names_copy(text) or self._package.search(text):
+            return True
+        return any(path in text for path in self._naming_package)
+
+    def _names_outside(self, command: ShellCommand) -> bool:
+        """Whether a command may write, move or delete a file that is not in the workspace."""
+        paths = _REDIRECTED.findall(command.text)
+        if command.program in _FILE_PROGRAMS:
+            paths += _ABSOLUTE.findall(command.text)
+        own_folders = (str(self._workspace.folder), "/dev/")
+        return any(not path.startswith(own_folders) for path in paths)
+
+    def _names_copy(self, text: str) -> bool:
+        """Whether a text has a path of the copy in it, or a variable that leads there."""
+        if str(self._workspace.site) in text:
+            return True
+        variables = {match[1] or match[2] for match in _VARIABLE.finditer(text)}
+        return not self._leading.isdisjoint(variables)
+
+    def _leave_out(self, instruction: Instruction, text: str) -> None:
+        """List what is not run."""
+        self.plan.left_out.append(LeftOutStep(self._file, instruction.line, text))
+
+
+def _joined(commands: list[ShellCommand]) -> str:
+    """Write the commands of a line, without those that are left out between them."""
+    parts: list[str] = []
+    for command in commands:
+        if parts:
+            separator = "\n" if command.separator == "\n" else f"{command.separator} "
+            parts.append(separator if separator == "\n" else f" {separator}")
+        parts.append(command.text)
+    return "".join(parts)

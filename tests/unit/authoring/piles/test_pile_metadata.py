@@ -1,0 +1,85 @@
+"""What the metadata of a pile says: the release that it is for, and its entry points."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.authoring.piles.pile_metadata import PileMetadata, metadata_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY_POINTS = """\
+[console_scripts]
+pile = pile.cli:main
+
+[vllm.general_plugins]
+pile = pile:register [extra]
+
+[sglang.srt.plugins]
+pile = pile.sglang:Plugin.start
+broken = pile
+"""
+PROJECT = """\
+[project]
+name = "pile"
+dependencies = ["other==1.0", "up>=1.0"]
+[project.entry-points."vllm.platform_plugins"]
+pile = "pile:platform"
+"""
+
+
+def test_a_wheel_has_metadata(tmp_path: Path) -> None:
+    """Its extras and markers do not matter; an entry point that is a module is no function."""
+    wheel = tmp_path / "pile-2.0-py3-none-any.whl"
+    texts = {
+        "METADATA": "Metadata-Version: 2.1\nName: pile\nVersion: 2.0\n"
+        "Requires-Dist: numpy\nRequires-Dist: up[all]==1.0\n",
+        "entry_points.txt": ENTRY_POINTS,
+    }
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("pile/__init__.py", "")
+        for name, text in texts.items():
+            archive.writestr(f"pile-2.0.dist-info/{name}", text)
+    metadata = metadata_of(str(wheel))
+    assert metadata.pinned("up") == "up==1.0"
+    assert sorted(metadata.calls) == [
+        ("pile.sglang:Plugin.start", "sglang.srt.plugins"),
+        ("pile:register", "vllm.general_plugins"),
+    ]
+
+
+@pytest.mark.parametrize("folder", [".", "pile", "src/pile"])
+def test_a_folder_is_a_project_or_a_package_of_one(tmp_path: Path, folder: str) -> None:
+    """A package may lie in `src`; `>=` names no release."""
+    (tmp_path / "pyproject.toml").write_text(PROJECT, "utf-8")
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    metadata = metadata_of(str(tmp_path / folder))
+    assert metadata.pinned("up") is None
+    assert metadata.pinned("other") == "other==1.0"
+    assert metadata.calls == [("pile:platform", "vllm.platform_plugins")]
+
+
+def test_an_installed_package_has_metadata() -> None:
+    """What is not installed has none."""
+    assert metadata_of("pytest").requirements
+    assert metadata_of("no_such_package") == PileMetadata()
+
+
+@pytest.mark.parametrize(
+    ("requirement", "pinned"),
+    [
+        ("up==1.0", "up==1.0"),
+        ("up===1.0", "up==1.0"),
+        ("up==1.*", None),
+        ("up~=1.0", None),
+        ("up @ https://example.org/up.whl", None),
+        ("not a requirement", None),
+    ],
+)
+def test_one_release_is_pinned_or_none(requirement: str, pinned: str | None) -> None:
+    """Only `==` with a whole version names a release."""
+    assert PileMetadata([requirement]).pinned("up") == pinned

@@ -1,0 +1,118 @@
+"""What `patchkit adopt` says of a pile: what it has seen, what is in no row, what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from textwrap import dedent
+
+import pytest
+
+from authoring.index_of_up import INTO_MINE
+from authoring.piles.pile_of_up import World, adopt, here, world
+from patchkit.cli import main
+
+__all__ = ["here", "world"]
+
+
+@pytest.mark.processes
+def test_observing_lists_what_no_row_does(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A child imports the pile: changes without a row are listed, as are copies and faults."""
+    text = """\
+    import absent.deep
+    from up import lib, user
+
+    class Thing(absent.deep.Base):
+        pass
+
+    def g():
+        return absent.deep.call(1)
+
+    lib.g = g
+    exec("lib.C.m = lambda self: 1")
+    if absent.deep.call():
+        lib.extra = 1
+    """
+    words = ("--observe", "--stub", "absent")
+    report = adopt(here, capsys, {"patches": dedent(text)}, *words)
+    seen = report["observed"]
+    assert seen["faults"] == {}
+    assert seen["copies"] == {"up.lib:g": ["up.user:g"]}
+    assert seen["inactive"] == []
+    assert seen["depths"] == {
+        "up.lib:g": "read",
+        "up.lib:extra": "read",
+        "up.lib:C.m": "in no row",
+    }
+    assert [place["place"] for place in report["left"]] == ["up.lib:C.m"]
+    shutil.rmtree(here.folder / "mine")
+    failing = {"patches": "import nowhere\n" + dedent(text)}
+    report = adopt(here, capsys, failing, "--dry-run", *words)
+    assert "ModuleNotFoundError" in str(report["observed"]["faults"])
+
+
+def test_the_text_output_counts_what_is_in_rows(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says how much is in rows, and where the rest is."""
+    here.module("pile.patches", "from up.lib import C\nC.new = 1\ndel C.size\n")
+    words = ["adopt", "pile", *INTO_MINE]
+    assert main([*words, "--dry-run"]) == 1
+    out = capsys.readouterr().out
+    assert "2 rows mine, for up==1.0 (not written)\n" in out
+    assert "\nold-pile  1 BeforeImport\npatches   1 Add\n" in out
+    assert "in no row\npile/patches.py:3  del C.size" in out
+    assert "1 of 2 changes are in rows" in out
+    assert not (here.folder / "mine").exists()
+
+
+def test_a_pile_that_no_row_can_express_is_listed(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of it is in the list, and no pack is written."""
+    here.module("pile.patches", "from up import lib\nlib.LIST.append(1)\n")
+    words = ["adopt", "pile", *INTO_MINE]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "\npile/patches.py:2  lib.LIST.append(1)\n    it cha" in out
+    assert not (here.folder / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (
+            ["--only", "patches"],
+            "--only: found no module patches in pile, expected its dotted name",
+        ),
+        (["--stub", "absent"], "--no-observe: found --call, --stub or --python"),
+        (["--observe", "--call", "f"], "--call: found 'f', expected module:function"),
+        (["--into", "my-pack"], "found 'my-pack', expected a name to import"),
+    ],
+)
+def test_wrong_use_is_refused(
+    here: World, capsys: pytest.CaptureFixture[str], words: list[str], fault: str
+) -> None:
+    """The error says what was expected."""
+    here.module("pile.patches", "from up.lib import C\nC.new = 1\n")
+    assert main(["adopt", "pile", *INTO_MINE, *words]) == 2
+    assert fault in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = 1\n", "contains no patch that a row can express"),
+        ("def\n", "contains no patch that a row can express"),
+    ],
+)
+def test_a_package_without_patches_is_refused(
+    here: World, capsys: pytest.CaptureFixture[str], text: str, fault: str
+) -> None:
+    """Modules that patch nothing or do not parse are one error, and no pack is written."""
+    here.module("pile.patches", text)
+    words = ["adopt", "pile", *INTO_MINE]
+    assert main(words) == 2
+    assert fault in capsys.readouterr().err
+    assert not (here.folder / "mine").exists()

@@ -1,0 +1,75 @@
+"""What is compared of upstream, before and after a pile has run."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchkit.authoring.piles import snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Loading(dict[str, Any]):
+    """A mapping that loads its values when somebody asks for them, as transformers has."""
+
+    def _refuse(self, *_: object) -> Any:
+        raise ValueError("could not find a model")
+
+    items = values = keys = __iter__ = __len__ = _refuse
+
+
+class LoadingList(list[Any]):
+    """A list that loads its elements when somebody asks for them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise ValueError("could not find a model")
+
+
+class Proxy:
+    """An object that runs code when somebody asks for its class."""
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        raise ValueError("not now")
+
+
+@pytest.mark.parametrize("kind", [Loading, LoadingList, Proxy])
+def test_no_code_of_a_value_runs(kind: type[Any]) -> None:
+    """What it holds is read by the methods of Python's own classes."""
+    value = kind()
+    module = ModuleType("up")
+    namespace = {"value": value, "after": 1}
+    found = dict(snapshots.members(module.__name__, "", namespace))
+    assert found["up", "after"] == 1
+    assert found["up", "value"] is value
+
+
+def test_the_items_of_such_a_mapping_are_compared() -> None:
+    """One that is set in it is seen."""
+    mapping = Loading(a=1)
+    before = dict(snapshots.members("up", "", {"TABLE": mapping}))
+    dict.__setitem__(mapping, "b", 2)
+    after = dict(snapshots.members("up", "", {"TABLE": mapping}))
+    assert {qualname for _, qualname in after.keys() - before.keys()} == {"TABLE['b']"}
+
+
+class Strict(type):
+    """A metaclass that refuses questions for classes, as that of a TypedDict does."""
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        raise TypeError("no class checks")
+
+
+def test_a_class_that_refuses_checks_is_described() -> None:
+    """Whether another one derives from it is read from its bases."""
+    original = Strict("Options", (), {})
+    heir = Strict("Heir", (original,), {})
+    other = Strict("Other", (), {})
+    for value, is_unrelated in ((heir, False), (other, True)):
+        before = {("up", "OPTIONS"): original}
+        (change,) = snapshots.changes(before, {("up", "OPTIONS"): value})
+        assert change["is_unrelated"] is is_unrelated
