@@ -3,6 +3,8 @@
 import json
 from typing import Any, NamedTuple
 
+_DECODER = json.JSONDecoder()
+"""Decodes a line; `json.loads` would first look for the encoding of each, which is always UTF-8."""
 _FAR_FUTURE = 1e11
 """Seconds since the epoch; a later time is an error, and would overflow a date."""
 
@@ -105,7 +107,8 @@ def parse_line(line: bytes) -> JournalEntry | None:
     if not line.startswith(b"{"):
         return None
     try:
-        return JournalEntry(json.loads(line))
+        text = line.decode("utf-8", "surrogatepass")
+        return JournalEntry(_DECODER.decode(text))
     except (ValueError, RecursionError):
         return None
 

@@ -192,7 +192,10 @@ def _read_probe(process: ProcessStatus, event: str, entry: JournalEntry) -> None
 def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     """Read the new status of a patch; for an applied one, also what it has changed."""
     name = entry.text("name")
-    patch = process.patches.setdefault(name, PatchStatus(name))
+    patch = process.patches.get(name)
+    if patch is None:
+        patch = PatchStatus(name)
+        process.patches[name] = patch
     patch.status = entry.text("status")
     patch.reason = entry.text("reason")
     patch.time = entry.time
