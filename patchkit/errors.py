@@ -177,14 +177,14 @@ def _line(file: str, patch: str) -> int | None:
     """
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - no pathlib at a start
-            lines = opened.read().splitlines()
+            text = opened.read()
     except OSError:
         return None
     name = rf"""["']{re.escape(patch)}["']"""
     for pattern in (rf"\bname\s*=\s*{name}", name):
-        for number, line in enumerate(lines, start=1):
-            if re.search(pattern, line):
-                return number
+        match = re.search(pattern, text)
+        if match is not None:
+            return text.count("\n", 0, match.start()) + 1
     return None
 
 

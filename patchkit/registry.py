@@ -267,7 +267,7 @@ def _entry_point_files(folder: str) -> Iterator[bytes]:
 def _read_packs(
     packs: Iterable[str], stand_ins: StandIns | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of packs; what `stand_ins` returns, for a pack with a missing import."""
+    """Yield the rows of packs, or what `stand_ins` returns for a pack that cannot be imported."""
     for pack in packs:
         try:
             yield from read_pack(pack)

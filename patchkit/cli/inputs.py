@@ -79,7 +79,8 @@ def rows_beside(packs: Collection[str], rows: Collection[Row]) -> list[Row]:
         rows: The rows that are left out: those that are checked.
     """
     everything, _ = read_packs(Settings.read(), packs)
-    return [row for row in everything if row not in rows]
+    checked = {(row.pack, row.name) for row in rows}
+    return [row for row in everything if (row.pack, row.name) not in checked]
 
 
 def own_rows_of(packs: Collection[str], names: Collection[str]) -> list[Row]:

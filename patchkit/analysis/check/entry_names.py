@@ -70,8 +70,9 @@ def missing_classes(row: Row, pack: PackSource) -> Iterator[MissingClass]:
         for group in _groups(value):
             found += _missing(group, pack)
         for absence in dict.fromkeys(found):
-            if not may_set(text, absence.name):
-                yield MissingClass(name, absence.message)
+            if may_set(text, absence.name):
+                continue
+            yield MissingClass(name, absence.message)
 
 
 def _assigned(text: str) -> Iterator[tuple[str, ast.expr]]:
@@ -154,10 +155,14 @@ def _class_beside(group: Group, index: int) -> str:
     if len(others) != 1:
         return ""
     key, word = others[0]
-    is_next = group[index + 1 : index + 2] == others
-    is_named = any(part in key.lower() for part in _CLASS_KEYS)
-    is_class = is_next if not key else is_named
-    return word if is_class else ""
+    if key:
+        is_class = any(part in key.lower() for part in _CLASS_KEYS)
+    else:
+        following = group[index + 1 : index + 2]
+        is_class = following == others
+    if is_class:
+        return word
+    return ""
 
 
 def _is_dotted(text: str) -> bool:
@@ -168,16 +173,19 @@ def _is_dotted(text: str) -> bool:
 def _is_class_name(name: str) -> bool:
     """Whether a name is written as classes are; else it may be anything, such as a label."""
     last = name.rpartition(".")[2]
-    return last[:1].isupper() and not last.isupper()
+    if last.isupper():
+        return False
+    return last[:1].isupper()
 
 
 def _is_in_class(module: str, name: str, pack: PackSource) -> bool:
     """Whether what was taken for a module is a class in one, or may be."""
     outer, _, cls = module.rpartition(".")
-    return bool(outer) and pack.as_release.state(Target(outer, f"{cls}.{name}")) in (
-        "present",
-        "undecidable",
-    )
+    if not outer:
+        return False
+    member = Target(outer, f"{cls}.{name}")
+    state = pack.as_release.state(member)
+    return state in ("present", "undecidable")
 
 
 def _absence(module: str, name: str, pack: PackSource) -> Iterator[Absence]:

@@ -21,6 +21,8 @@ from patchkit.registry import Registry, packs_for, read_pack, row_of
 from patchkit.settings import Settings
 
 _BODY = re.compile(r"patch_\w+")
+_NAME_OF_ROW = re.compile(r"""\bname\s*=\s*["']([^"'\\\n]+)["']""")
+"""Matches the name of a row where it is declared, as `errors.place_of_row` searches for it."""
 
 _SLIP = 0.8
 """From here on, one name of a body is a slip of the other."""
@@ -211,9 +213,25 @@ class PackSource:
         Returns:
             Its place; the pack's file without a line if the name is not found there.
         """
+        if not self._row_places:
+            self._find_rows()
         if name not in self._row_places:
             place = place_of_row(self.name, name)
             if place is None:
                 place = (shown(self.path), None)
             self._row_places[name] = place
         return self._row_places[name]
+
+    def _find_rows(self) -> None:
+        """Note where rows are declared: at once, as a pack may have a thousand of them."""
+        try:
+            text = self.path.read_text("utf-8", errors="replace")
+        except OSError:
+            return
+        file = shown(self.path)
+        line = 1
+        position = 0
+        for match in _NAME_OF_ROW.finditer(text):
+            line += text.count("\n", position, match.start())
+            position = match.start()
+            self._row_places.setdefault(match[1], (file, line))

@@ -136,9 +136,11 @@ class CheckedRelease:
         Args:
             target: the target.
         """
-        if target not in self._facts:
+        facts = self._facts.get(target)
+        if facts is None:
             self.learn([target])
-        return self._facts[target]
+            facts = self._facts[target]
+        return facts
 
     def text(self, facts: Facts) -> str:
         """Quote a target's definition.

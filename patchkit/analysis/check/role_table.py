@@ -46,7 +46,9 @@ def read_role_table() -> RoleTable:
     Returns:
         The table.
     """
-    content = json.loads(files(__package__).joinpath(_FILE).read_text("utf-8"))
+    file = files(__package__).joinpath(_FILE)
+    text = file.read_text("utf-8")
+    content = json.loads(text)
     roles_by_module = {
         module: roles_named(names) for module, names in content["modules"].items()
     }
@@ -82,7 +84,9 @@ def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
         target = change.place
         called_in = table.roles(target)
         is_placed = not called_in.isdisjoint(row.roles)
-        if not isinstance(change, _CALLED) or not called_in or is_placed:
+        if is_placed or not called_in:
+            continue
+        if not isinstance(change, _CALLED):
             continue
         if isinstance(change, Replace) and _is_read(target):
             continue

@@ -238,6 +238,8 @@ class Moves:
             project: _followed(of_project, expected)
             for project, of_project in self._projects.items()
         }
+        # By project and target, the index of the first release that has the target; None if none.
+        self._first: dict[tuple[str, Target], int | None] = {}
 
     def move_of(self, target: Target, release: CheckedRelease) -> MoveResult | None:
         """Return where a target moved that a release lacks; None where nothing is known.
@@ -259,9 +261,9 @@ class Moves:
             The end of a sentence, which begins with a semicolon; '' where nothing is known.
         """
         of_project = self._projects[release.project]
-        first = _first_with(target, of_project)
-        if first and of_project.index(first) > of_project.index(release):
-            return f"; it first appears in {first.name}"
+        first = self._first_with(target, release.project)
+        if first is not None and release in of_project[:first]:
+            return f"; it first appears in {of_project[first].name}"
         move = self.move_of(target, release)
         if move and move.words:
             return f"; {move.words}"
@@ -279,23 +281,25 @@ class Moves:
             The fix. If no release has the target, its name may be misspelled: similar names come
             first.
         """
-        of_project = self._projects[release.project]
-        if self.words(target, release) or _first_with(target, of_project):
+        if self._first_with(target, release.project) is not None:
+            return fix
+        if self.words(target, release):
             return fix
         question = did_you_mean(target, release).removeprefix("; ")
         if not question:
             return fix
         return f"{question} Otherwise, {fix}"
 
-
-def _first_with(
-    target: Target, releases: Iterable[CheckedRelease]
-) -> CheckedRelease | None:
-    """Return the first of some releases that has a target."""
-    for release in releases:
-        if release.has(target):
-            return release
-    return None
+    def _first_with(self, target: Target, project: str) -> int | None:
+        """Return which release of a project is the first that has a target; None if none has."""
+        key = (project, target)
+        if key not in self._first:
+            self._first[key] = None
+            for index, release in enumerate(self._projects[project]):
+                if release.has(target):
+                    self._first[key] = index
+                    break
+        return self._first[key]
 
 
 def changed_targets(coverage: Coverage, release: CheckedRelease) -> Iterator[Target]:

@@ -158,14 +158,18 @@ def _parts_of_value(value: Value, wrapped: Sequence[WrappedCode]) -> list[str]:
 
 
 def _without_methods(node: ast.AST) -> ast.AST:
-    """Return a class without its methods: its fields alone decide on a generated method."""
+    """Return a copy of a class without its methods and inner classes; any other node as it is.
+
+    A generated method, such as a dataclass's `__init__`, follows from the fields of the class: if
+    another method changes, the fingerprint of the generated one stays.
+    """
     if not isinstance(node, ast.ClassDef):
         return node
-    fields = copy.copy(node)
-    fields.body = [
+    without_methods = copy.copy(node)
+    without_methods.body = [
         statement for statement in node.body if not isinstance(statement, SCOPES)
     ]
-    return fields
+    return without_methods
 
 
 def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:

@@ -86,10 +86,13 @@ def _is_same(old: str, new: str, release: CheckedRelease) -> bool:
     places: set[tuple[str, str]] = set()
     for statement in (old, new):
         target = _target_of(statement)
-        if not release.covers([target.module.partition(".")[0]]):
+        package = target.module.partition(".")[0]
+        if not release.covers([package]):
             return False
         facts = release.facts(target)
-        if not facts.is_present or not facts.module:
+        if not facts.is_present:
+            return False
+        if not facts.module:
             return False
         places.add((facts.module, facts.qualname))
     return len(places) == 1

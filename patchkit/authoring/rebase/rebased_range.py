@@ -84,25 +84,24 @@ def _reason_against(
     rebase: Rebase, release: CheckedRelease, releases: Sequence[CheckedRelease]
 ) -> str:
     """Say why a carried row does not hold for a further release; '' if it does."""
+    trial = _trial_of_carried(rebase, release)
     if releases.index(release) < releases.index(rebase.new):
-        trial = _trial(rebase, release)
-    else:
-        trial = _trial_beyond(rebase, release)
+        trial = _trial_of_original(rebase, release)
     try:
         trial.run()
     except PatchkitError as error:  # such as a release that cannot be read
         return str(error)
     if trial.conflicts:
         return trial.conflicts[0].reason
-    return _REASONS.get(trial.result, "")
+    return _REASONS.get(trial.result, "")  # with any other result, the row holds
 
 
-def _trial(rebase: Rebase, release: CheckedRelease) -> Rebase:
+def _trial_of_original(rebase: Rebase, release: CheckedRelease) -> Rebase:
     """Return a rebase of the row as it is to a release before the later one."""
     return Rebase(rebase.row, rebase.old, release, rebase.pack)
 
 
-def _trial_beyond(rebase: Rebase, release: CheckedRelease) -> Rebase:
+def _trial_of_carried(rebase: Rebase, release: CheckedRelease) -> Rebase:
     """Return a rebase of the carried row from the later release to one that is later still."""
     changes: list[Change] = []
     for carried in rebase.changes:
@@ -128,7 +127,7 @@ def _first_with_changes(
     start = releases.index(rebase.old) + 1
     end = releases.index(rebase.new)
     for release in reversed(releases[start:end]):
-        trial = _trial(rebase, release)
+        trial = _trial_of_original(rebase, release)
         try:
             trial.run()
         except PatchkitError:

@@ -113,9 +113,11 @@ def _recover(folders: Collection[Path]) -> None:
 def _give_back(path: Path, copy: Path) -> None:
     """Put the copy of a file in its place; raise ScaffoldError if somebody has edited the file."""
     if path.exists():
-        # The replacement was written before the copy was made.
-        is_edited = path.stat().st_mtime_ns > copy.stat().st_mtime_ns
-        if is_edited and path.read_bytes() != copy.read_bytes():
+        # The file is now the replacement, which was written before the copy was made. If it is
+        # newer than the copy, somebody has changed it since.
+        is_newer = path.stat().st_mtime_ns > copy.stat().st_mtime_ns
+        is_edited = is_newer and path.read_bytes() != copy.read_bytes()
+        if is_edited:
             raise ScaffoldError(
                 f"{shown(path)} was edited after a rebase was killed; its text before that rebase "
                 f"is in {shown(copy)}: move that back to {path.name}, or delete it"

@@ -127,10 +127,14 @@ class DockerfileSteps:
         return str(joined)
 
     def _target(self, path: str) -> Path:
-        """Return what stands for an absolute path of the image."""
-        entered = self._rules.relocated(f"cd {path}").removeprefix("cd ")
-        if entered.startswith(str(self._workspace.site)):
-            return Path(entered)
+        """Return what stands for an absolute path of the image.
+
+        That lies in the copy of the package, in the temporary folder, or else in a folder that
+        stands for the root of the image; it need not exist yet.
+        """
+        entered = self._rules.entered(path)
+        if entered.is_relative_to(self._workspace.site):
+            return entered
         pure_path = PurePosixPath(path)
         if pure_path.is_relative_to("/tmp"):  # noqa: S108 - a path of the image
             return self._workspace.temporary / pure_path.relative_to("/tmp")  # noqa: S108

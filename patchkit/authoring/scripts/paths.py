@@ -57,6 +57,16 @@ class PathRules:
         """
         return self._pattern.sub(self._relocated, text)
 
+    def entered(self, path: str) -> Path:
+        """Return what stands for a folder that a command enters.
+
+        Args:
+            path: The folder. That of the package itself leads into the copy only where a command
+                enters it: elsewhere, such a path may be another file with the package's name.
+        """
+        command = self.relocated(f"cd {path}")
+        return Path(command.removeprefix("cd "))
+
     def _relocated(self, match: re.Match[str]) -> str:
         """Return what stands for one path."""
         groups = match.groupdict()

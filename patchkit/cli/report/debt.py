@@ -42,7 +42,9 @@ def debt_markdown(ledger: Sequence[Debt]) -> str:
 
 
 def debt_badge(ledger: Sequence[Debt]) -> str:
-    """Return the JSON of a badge with the sum, in the format of shields.io's endpoints.
+    """Return the JSON of a badge: how many patches there are, and how many of them may go.
+
+    It has the format of shields.io's endpoints.
 
     Args:
         ledger: The patches, each with the reasons why it is needed.

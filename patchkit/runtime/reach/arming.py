@@ -112,13 +112,15 @@ def _probe(session: Session) -> None:
 
 
 def arm_unasked(by: str) -> Session | None:
-    """Return the session of this process, armed now unless tests decide which patches apply.
+    """Arm this process for what the user has not asked to arm it, such as vLLM's plugin.
+
+    Nothing is armed in a pytest process whose tests choose the patches themselves.
 
     Args:
         by: What arms it, in words for a message.
 
     Returns:
-        The session; None if `arm` returns None, or if tests decide and have armed nothing.
+        The session of this process, which tests may have armed; None if there is none.
     """
     if tests_decide(os.environ):
         return current()

@@ -162,7 +162,9 @@ def _class_fault(owner: type, location: Location) -> str:
 
 
 def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
-    """Refuse a member of an enum, and the default of a field whose attribute is a slot.
+    """Refuse attributes of a class that only stand for a value which is kept elsewhere.
+
+    These are members of enums, and the slots of a class.
 
     Args:
         location: The attribute to change.
@@ -170,27 +172,28 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
         label: The start of the message: the change, as its row declares it.
 
     Raises:
-        TargetError: The attribute of the class is not where the value is kept.
+        TargetError: The attribute is such a member or slot.
     """
     owner = location.owner
-    name = location.name
-    if isinstance(owner, enum.EnumMeta) and _is_member(owner, location, new):
+    if isinstance(owner, enum.EnumMeta) and _is_or_becomes_member(owner, location, new):
         raise TargetError(
             f"{label}: found the enum {owner.__qualname__}, whose members are not changed one "
             "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
             "shows how)"
         )
-    # (A descriptor of the body may take a slot's place: it sets the value of an instance itself.)
+    # With `__slots__ = ("x",)`, `C.x` is a descriptor, by which instances find their own `x`. Only
+    # a descriptor that can set a value, too, may take its place.
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
-    if is_slot and not hasattr(type(new), "__set__"):
+    is_descriptor = hasattr(type(new), "__set__")
+    if is_slot and not is_descriptor:
         raise TargetError(
-            f"{label}: found {owner.__qualname__}.{name}, through which each instance reads a value"
-            " of its own, expected a default that lies on the class; Replace the class by one that "
-            "derives from it with another default"
+            f"{label}: found {owner.__qualname__}.{location.name}, through which each instance "
+            "reads a value of its own, expected a default that lies on the class; Replace the "
+            "class by one that derives from it with another default"
         )
 
 
-def _is_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
+def _is_or_becomes_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     """Whether an attribute of an enum is one of its members, or would be a new one.
 
     Python keeps each member in several tables of the enum, so that setting one attribute is not
