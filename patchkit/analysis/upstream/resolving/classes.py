@@ -133,6 +133,22 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
     Returns:
         None for `type` and its well-known subclasses, which add no names.
     """
+    for meta in named_metaclasses(lookup, value):
+        if meta.dotted not in _KNOWN_METACLASSES:
+            return meta
+    return None
+
+
+def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
+    """List the metaclasses that a class and its bases name, nearest first.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Yields:
+        Each metaclass; an undecided value for an expression that may be several.
+    """
     for ancestor in mro(lookup, value):
         if not ancestor.has_class_statement:
             continue
@@ -140,11 +156,10 @@ def metaclass(lookup: Lookup, value: Value) -> Value | None:
             if keyword.arg != "metaclass":
                 continue
             metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
-            if len(metaclasses) != 1:
-                return undecided(f"the metaclass {ast.unparse(keyword.value)}")
-            if metaclasses[0].dotted not in _KNOWN_METACLASSES:
-                return metaclasses[0]
-    return None
+            if len(metaclasses) == 1:
+                yield metaclasses[0]
+            else:
+                yield undecided(f"the metaclass {ast.unparse(keyword.value)}")
 
 
 def may_add_names(lookup: Lookup, meta: Value) -> bool:

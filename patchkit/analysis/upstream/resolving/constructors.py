@@ -19,6 +19,10 @@ from patchkit.analysis.upstream.resolving.fields import (
     flavour,
     option_value,
 )
+from patchkit.analysis.upstream.resolving.machinery import (
+    OF_PYDANTIC_DATACLASS,
+    may_be_set,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Signature,
@@ -27,13 +31,12 @@ from patchkit.analysis.upstream.resolving.syntax import (
 )
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
 
-_WRITTEN = frozenset(
+_OF_DATACLASS = frozenset(
     {
         "__dataclass_fields__",
         "__dataclass_params__",
         "__delattr__",
         "__eq__",
-        "__format__",
         "__ge__",
         "__gt__",
         "__hash__",
@@ -41,20 +44,41 @@ _WRITTEN = frozenset(
         "__le__",
         "__lt__",
         "__match_args__",
-        "__reduce_ex__",
+        "__replace__",
         "__repr__",
         "__setattr__",
-        "__str__",
-        "_asdict",
-        "_make",
-        "_replace",
     }
 )
-"""Methods that may be generated for a class, which depends on options and versions of Python."""
-_WITH_NEW = frozenset({"enum", "namedtuple"})
-"""Flavours of classes for which `__new__` is generated, too."""
-_WRITES_NO_METHODS = frozenset({"", "basemodel", "struct", "typeddict", "ctypes"})
-"""Flavours of classes for which no Python methods are generated."""
+"""What a dataclass may get, which depends on options and versions of Python."""
+_WRITTEN = {
+    "": frozenset(),
+    "attrs": _OF_DATACLASS,
+    "basemodel": frozenset(),
+    "ctypes": frozenset(),
+    "dataclass": _OF_DATACLASS,
+    "enum": frozenset(
+        {"__format__", "__init__", "__new__", "__reduce_ex__", "__repr__", "__str__"}
+    ),
+    "namedtuple": frozenset(
+        {
+            "__init__",
+            "__match_args__",
+            "__new__",
+            "__replace__",
+            "__repr__",
+            "_asdict",
+            "_make",
+            "_replace",
+        }
+    ),
+    "pydantic": _OF_DATACLASS,
+    "struct": frozenset(),
+    "typeddict": frozenset(),
+    "unknown": _OF_DATACLASS,
+}
+"""Attributes that may be generated for a class, by its flavour."""
+_STATE_METHODS = frozenset({"__getstate__", "__setstate__"})
+"""Methods that a dataclass gets if it is frozen and has slots."""
 _CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
 """Flavours of classes that pass what they are called with to `__init__`."""
 
@@ -117,10 +141,62 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
         reason = f"written by the {kind}"
         method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
         return replace(method, signature=signature, is_sure=signature is not None)
-    may_be_written = name in _WRITTEN or (name == "__new__" and kind in _WITH_NEW)
-    if may_be_written and kind not in _WRITES_NO_METHODS:
+    of_options = _written_by_options(lookup, owner, name, kind)
+    if of_options is not None:
+        return of_options
+    if name in _WRITTEN[kind]:
         return undecided(f"the {kind} may write {name}")
     return None
+
+
+def _written_by_options(
+    lookup: Lookup, owner: Value, name: str, kind: str
+) -> Value | None:
+    """Return what a dataclass has beside its methods; None for another name or another class.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        kind: The flavour of the class.
+    """
+    effects = class_effects(lookup, owner)
+    # Of a class that derives from a dataclass, the base has it.
+    if effects.flavour not in DATACLASSES:
+        return None
+    written = owner.own_attribute(
+        name, Kind.GENERATED, *owner.nodes, reason=f"written by the {kind}"
+    )
+    is_pydantic = effects.flavour != "dataclass"
+    if is_pydantic and may_be_set("pydantic.dataclasses", name):
+        if effects.flavour == "pydantic" and name in OF_PYDANTIC_DATACLASS:
+            return written
+        return undecided(f"the {kind} may set {name}")
+    if effects.flavour == "pydantic" and name in OF_PYDANTIC_DATACLASS:
+        return written
+    if name in _STATE_METHODS:
+        return _state_method(written, effects)
+    return None
+
+
+def _state_method(written: Value, effects: ClassEffects) -> Value | None:
+    """Return `__setstate__` or `__getstate__` of a dataclass, which has it if frozen with slots.
+
+    Args:
+        written: The method, if it is there.
+        effects: What is known of the decorator.
+    """
+    answers: list[bool | None] = []
+    for option in ("frozen", "slots"):
+        if SPREAD in effects.options and option not in effects.options:
+            answers.append(None)
+        else:
+            answers.append(option_value(effects.options.get(option)))
+    if False in answers and effects.flavour != "unknown":
+        return None
+    if None in answers or effects.flavour == "unknown":
+        return undecided(f"frozen and slots decide whether it has {written.qualname}")
+    return written
 
 
 def _init_signature(lookup: Lookup, value: Value) -> Signature | None:

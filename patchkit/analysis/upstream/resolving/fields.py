@@ -38,7 +38,9 @@ _FLAVOURS = {
     "enum.StrEnum": "enum",
     "msgspec.Struct": "struct",
     "pydantic.BaseModel": "basemodel",
+    "pydantic.RootModel": "basemodel",
     "pydantic.main.BaseModel": "basemodel",
+    "pydantic.root_model.RootModel": "basemodel",
     "typing.NamedTuple": "namedtuple",
     "typing.TypedDict": "typeddict",
 }

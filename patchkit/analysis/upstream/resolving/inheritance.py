@@ -14,9 +14,15 @@ from patchkit.analysis.upstream.resolving.classes import (
     may_add_names,
     metaclass,
     mro,
+    named_metaclasses,
     source_name,
 )
 from patchkit.analysis.upstream.resolving.constructors import generated_method
+from patchkit.analysis.upstream.resolving.machinery import (
+    OF_TYPE,
+    SET_BY_PYTHON,
+    STANDS_FOR,
+)
 from patchkit.analysis.upstream.resolving.outside import has_member
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
@@ -36,40 +42,6 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-_SET_BY_PYTHON = frozenset(dir(type)) | {
-    "__annotate__",
-    "__annotate_func__",
-    "__annotations__",
-    "__annotations_cache__",
-    "__args__",
-    "__class_getitem__",
-    "__classcell__",
-    "__classdictcell__",
-    "__closed__",
-    "__deprecated__",
-    "__dict__",
-    "__doc__",
-    "__extra_items__",
-    "__final__",
-    "__firstlineno__",
-    "__hash__",
-    "__match_args__",
-    "__module__",
-    "__non_callable_proto_members__",
-    "__orig_bases__",
-    "__orig_class__",
-    "__override__",
-    "__parameters__",
-    "__protocol_attrs__",
-    "__slots__",
-    "__static_attributes__",
-    "__type_params__",
-    "__weakref__",
-}
-"""Attributes that Python, or `typing`, may set on a class that does not define them."""
-_METHODS_OF_TYPE = {name for name, method in vars(type).items() if callable(method)} - {
-    *vars(object)
-}
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
 _WRITTEN = frozenset(
     {"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"}
@@ -304,15 +276,21 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         open_reason = _open_reason(lookup, ancestor) or _built_by_code(ancestor)
         if open_reason:
             return (undecided(open_reason),)
-    if name in _METHODS_OF_TYPE:  # such as `mro`: a class is an instance of `type`
+    if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_inherited(_TYPE, name),)
-    if name in _SET_BY_PYTHON:
+    if name in SET_BY_PYTHON:
         return (undecided(f"{name} is one that Python itself may set"),)
     return (_absent(value, classes, name),)
 
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     """Look an attribute up in the metaclass; () if that has none, and sets none on the class."""
+    for named in named_metaclasses(lookup, value):
+        for ancestor in _mro_of(lookup, named):
+            model = STANDS_FOR.get(ancestor.dotted)
+            # `ABC` has slots, which say nothing of a class that only has its metaclass.
+            if model is not None and name != "__slots__" and has_member(model, name):
+                return (_inherited(ancestor, name),)
     meta = metaclass(lookup, value)
     if meta is None:
         return ()
@@ -325,6 +303,13 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     if may_add_names(lookup, meta):
         return (undecided(f"the metaclass {meta.qualname} may provide it"),)
     return ()
+
+
+def _mro_of(lookup: Lookup, meta: Value) -> Sequence[Value]:
+    """List a metaclass and its bases; of one outside the release, itself alone."""
+    if meta.has_class_statement:
+        return mro(lookup, meta)
+    return (meta,)
 
 
 def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:

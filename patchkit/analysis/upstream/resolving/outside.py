@@ -7,6 +7,14 @@ import importlib
 from functools import lru_cache
 from typing import Any
 
+from patchkit.analysis.upstream.resolving.machinery import (
+    OF_BASE_MODEL,
+    OF_ROOT_MODEL,
+    OF_STRUCT,
+    OF_TYPED_DICT,
+    may_be_set,
+)
+
 _STANDARD = frozenset(
     {
         "abc",
@@ -151,58 +159,6 @@ _OF_TORCH_MODULE = frozenset(
         "zero_grad",
     }
 )
-_OF_BASE_MODEL = frozenset(
-    {
-        "__class_getitem__",
-        "__copy__",
-        "__deepcopy__",
-        "__fields_set__",
-        "__getattr__",
-        "__iter__",
-        "__pretty__",
-        "__replace__",
-        "__repr_args__",
-        "__repr_name__",
-        "__repr_recursion__",
-        "__repr_str__",
-        "__rich_repr__",
-        "__setstate__",
-        "_abc_impl",
-        "_calculate_keys",
-        "_copy_and_set_values",
-        "_get_value",
-        "_iter",
-        "_setattr_handler",
-        "construct",
-        "copy",
-        "dict",
-        "from_orm",
-        "json",
-        "model_computed_fields",
-        "model_config",
-        "model_construct",
-        "model_copy",
-        "model_dump",
-        "model_dump_json",
-        "model_extra",
-        "model_fields",
-        "model_fields_set",
-        "model_json_schema",
-        "model_parametrized_name",
-        "model_post_init",
-        "model_rebuild",
-        "model_validate",
-        "model_validate_json",
-        "model_validate_strings",
-        "parse_file",
-        "parse_obj",
-        "parse_raw",
-        "schema",
-        "schema_json",
-        "update_forward_refs",
-        "validate",
-    }
-)
 _OF_NAMED_TUPLE = frozenset(
     {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
 )
@@ -210,16 +166,13 @@ _OF_OBJECT = frozenset(dir(object))
 _ATTRIBUTES = {
     "torch.nn.Module": _OF_TORCH_MODULE,
     "torch.nn.modules.module.Module": _OF_TORCH_MODULE,
-    "pydantic.BaseModel": _OF_BASE_MODEL,
-    "pydantic.main.BaseModel": _OF_BASE_MODEL,
-    "msgspec.Struct": {"__copy__", "__replace__", "__rich_repr__"},
+    "pydantic.BaseModel": OF_BASE_MODEL,
+    "pydantic.RootModel": OF_ROOT_MODEL,
+    "pydantic.main.BaseModel": OF_BASE_MODEL,
+    "pydantic.root_model.RootModel": OF_ROOT_MODEL,
+    "msgspec.Struct": OF_STRUCT,
     "typing.NamedTuple": {*dir(tuple), *_OF_NAMED_TUPLE},
-    "typing.TypedDict": {
-        *dir(dict),
-        "__required_keys__",
-        "__optional_keys__",
-        "__total__",
-    },
+    "typing.TypedDict": {*dir(dict), *OF_TYPED_DICT},
 }
 
 
@@ -249,12 +202,20 @@ def has_member(dotted: str, name: str) -> bool | None:
     attributes = _ATTRIBUTES.get(as_typing(dotted))
     # The lists leave out what `object` has, too, such as `__init__`, and these classes override.
     if attributes is not None:
-        return name in attributes or name in _OF_OBJECT
+        if name in attributes or name in _OF_OBJECT:
+            return True
+        if may_be_set(as_typing(dotted), name):
+            return None
+        return False
     cls = standard_class(dotted)
     if cls is None:
         return None
     if cls is object:
         return name in vars(object)
+    if cls is type and name == "__abstractmethods__":
+        return (
+            None  # `type` stores it for classes, and a class of its own may have none
+        )
     # `hasattr(Enum, "value")` is False, though members have it: the class must be looked into.
     # Without `object`, which the caller looks at last.
     if any(name in vars(base) for base in cls.__mro__[:-1]):
