@@ -20,16 +20,6 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-_OPENS = re.compile(
-    rb"\b(?:globals|vars|locals)\(\)(?:\[.*\]\s*=[^=]|\.(?:update|setdefault|pop|clear)\b|[,)\n])"
-    rb"|\bmodules\[__name__\](?!\.(?!__dict__))|^[ \t]*exec\(",
-    re.MULTILINE,
-)
-"""Code that may change the names of its module, or that passes its namespace to other code.
-
-Such as `globals()["x"] = …`, `vars().update(…)`, `f(globals())`, `exec(…)` at the beginning of a
-line, and `modules[__name__]`, unless it is only read as in `modules[__name__].x`.
-"""
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
@@ -94,28 +84,6 @@ def replaces_itself(tree: ModuleTree) -> bool:
     return tree.remember_with_file(
         "replaced", lambda: bool(_REPLACES.search(tree.source))
     )
-
-
-def dynamic_binding(tree: ModuleTree) -> str:
-    """Describe code that may bind names which the source does not spell out.
-
-    Args:
-        tree: The module, whose text is searched for `globals().update(…)`, `exec(…)` and the like.
-
-    Returns:
-        The first such line, for the report; '' if there is none.
-    """
-    return tree.remember_with_file("open", lambda: _dynamic_binding(tree))
-
-
-def _dynamic_binding(tree: ModuleTree) -> str:
-    """Search the text; see `dynamic_binding`, which remembers the result."""
-    match = _OPENS.search(tree.source)
-    if not match:
-        return ""
-    line = tree.source.count(b"\n", 0, match.start())
-    text = tree.source.split(b"\n")[line].decode(errors="replace").strip()[:60]
-    return f"{tree.name} binds names by code at line {line + 1}: {text}"
 
 
 def _returns(

@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.bindings import (
 from patchkit.analysis.upstream.resolving.deciding import Conditions, Platform
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
+from patchkit.analysis.upstream.resolving.namespaces import dynamic_binding
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -97,7 +98,7 @@ class ReleaseLookup(Lookup):
         cases = self.binding_cases(tree, name)
         if all(case.binding is None for case in cases):
             is_bound_later = name in tree.rebound_in_functions()
-            if is_bound_later or lazy.dynamic_binding(tree):
+            if is_bound_later or dynamic_binding(self, tree, name):
                 return None
             return False
         for case in cases:
@@ -306,7 +307,7 @@ class ReleaseLookup(Lookup):
                 "present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"
             )
             return (value,)
-        bound_later = _bound_later(tree, name)
+        bound_later = _bound_later(self, tree, name)
         values = lazy.lazy_values(self, tree, name)
         if not values:
             if bound_later:
@@ -317,12 +318,12 @@ class ReleaseLookup(Lookup):
         return values
 
 
-def _bound_later(tree: ModuleTree, name: str) -> str:
+def _bound_later(lookup: Lookup, tree: ModuleTree, name: str) -> str:
     """Say what may bind a name of a module that no statement binds; '' for nothing."""
     functions = tree.rebound_in_functions().get(name)
     if functions:
         return f"{tree.name} binds {name} only once {min(functions)}() has run"
-    return lazy.dynamic_binding(tree)
+    return dynamic_binding(lookup, tree, name)
 
 
 def _importable(values: Sequence[Value]) -> Values:

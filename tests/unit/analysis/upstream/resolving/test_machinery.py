@@ -1,4 +1,4 @@
-"""What metaclasses and decorators put on classes, compared with real classes of this environment."""
+"""What metaclasses and decorators put on classes, compared with real classes."""
 
 from __future__ import annotations
 

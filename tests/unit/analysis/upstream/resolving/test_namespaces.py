@@ -1,0 +1,100 @@
+"""Code that binds names of its module: lazy loaders, `globals()` and `exec`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analysis.upstream.resolving.real import RealPackage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOADERS = """
+import importlib
+import types
+
+
+class LazyLoader(types.ModuleType):
+    def __init__(self, local_name, parent_module_globals: dict, name):
+        self._local_name = local_name
+        self._parent_module_globals = parent_module_globals
+        super().__init__(str(name))
+
+    def _load(self):
+        module = importlib.import_module(self.__name__)
+        self._parent_module_globals[self._local_name] = module
+        self.__dict__.update(module.__dict__)
+        return module
+
+    def __getattr__(self, item):
+        return getattr(self._load(), item)
+
+
+class Eager(LazyLoader):
+    def __init__(self, local_name, parent_module_globals, name):
+        self._local_name = local_name
+        self._namespace = parent_module_globals
+        self._namespace.update(vars(importlib.import_module(name)))
+"""
+USERS = """
+from up.loaders import LazyLoader
+
+json = LazyLoader("json", globals(), "json")
+there = 1
+decoder = LazyLoader(
+    "json_decoder", globals(), "json.decoder"
+)
+"""
+EAGER = """
+from up.loaders import Eager
+
+json = Eager("json", globals(), "json")
+"""
+
+
+def test_a_lazy_loader_sets_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves all other names of the module decided, and that one open until it has loaded."""
+    package = RealPackage(tmp_path, monkeypatch, loaders=LOADERS, users=USERS)
+    for name in ("there", "json", "decoder", "gone", "dumps"):
+        state = package.resolve("users", name).state
+        assert (state == "present") is package.has("users", name)
+        assert state != "undecidable"
+    assert package.resolve("users", "json_decoder").state == "undecidable"
+    assert not package.has("users", "json_decoder")
+    assert package.modules["users"].decoder.JSONDecoder
+    assert package.has("users", "json_decoder")
+
+
+def test_a_class_that_does_more_with_a_namespace_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one that updates it: then any name may be bound."""
+    package = RealPackage(tmp_path, monkeypatch, loaders=LOADERS, eager=EAGER)
+    assert package.has("eager", "dumps")
+    assert package.resolve("eager", "dumps").state == "undecidable"
+
+
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [
+        ("class X:\n    exec('q = 1')\n", "absent"),
+        ("class X:\n    if True:\n        exec('q = 1')\n", "absent"),
+        ("exec('q = 1')\n", "undecidable"),
+        ("if True:\n    exec('q = 1')\n", "undecidable"),
+        (
+            "class X:\n    def m():\n        exec('global q; q = 1')\n    m()\n",
+            "undecidable",
+        ),
+    ],
+)
+def test_exec_binds_names_of_the_scope_that_it_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, state: str
+) -> None:
+    """In the body of a class those of the class, elsewhere those of the module."""
+    package = RealPackage(tmp_path, monkeypatch, a=source)
+    assert package.resolve("a", "q").state == state
+    assert package.has("a", "q") is (state == "undecidable")
