@@ -43,6 +43,8 @@ class ClassEffects:
             not.
         replaced_reason: Why its name may stand for another object, for the report; '' if it may
             not.
+        computed_reason: Why its methods may be replaced, as names that are set are computed; '' if
+            they may not.
         bases: Classes that are added to its bases.
     """
 
@@ -51,6 +53,7 @@ class ClassEffects:
     touched: dict[str, str] = field(default_factory=dict)
     open_reason: str = ""
     replaced_reason: str = ""
+    computed_reason: str = ""
     bases: tuple[Value, ...] = ()
 
 
@@ -336,12 +339,16 @@ def _with_decorator(
     replaced_reason = effects.replaced_reason
     if effect.outcome == UNKNOWN:
         replaced_reason = f"nothing is known about {text}"
+    computed_reason = effects.computed_reason
+    if effect.replaces_any:
+        computed_reason = f"{text} may replace it"
     return ClassEffects(
         flavour=effect.dataclass or effects.flavour,
         options=effect.options or effects.options,
         touched=touched,
         open_reason=open_reason,
         replaced_reason=replaced_reason,
+        computed_reason=computed_reason,
         bases=(*effects.bases, *effect.bases),
     )
 
@@ -350,6 +357,8 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     """Add what the `__init_subclass__` of each base sets on a class."""
     touched = dict(effects.touched)
     open_reason = effects.open_reason
+    computed_reason = effects.computed_reason
+    flavour = effects.flavour
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
@@ -361,7 +370,17 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         touched |= dict.fromkeys(attributes.names, text)
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
-    return replace(effects, touched=touched, open_reason=open_reason)
+        if attributes.replaces_any and not computed_reason:
+            computed_reason = f"{text} may replace it"
+        if attributes.makes_dataclass and not flavour:
+            flavour = "unknown"  # its options are not followed
+    return replace(
+        effects,
+        flavour=flavour,
+        touched=touched,
+        open_reason=open_reason,
+        computed_reason=computed_reason,
+    )
 
 
 def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:

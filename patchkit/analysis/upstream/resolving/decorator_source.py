@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.called import function_named
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
@@ -12,7 +13,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     truth_of,
 )
-from patchkit.analysis.upstream.resolving.touches import DEPTH, function_named
+from patchkit.analysis.upstream.resolving.touches import DEPTH
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
 
 SAME = "same"

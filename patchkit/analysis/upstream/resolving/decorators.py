@@ -130,6 +130,7 @@ class DecoratorEffect:
         kind: The descriptor that it makes of a function; None if it makes none.
         touched: The attributes that it sets on a class.
         is_open: Whether it may set other attributes, too.
+        replaces_any: Whether it sets names that are computed, such as those of all methods.
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
         bases: Classes that it adds to the bases of a class.
         options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
@@ -139,6 +140,7 @@ class DecoratorEffect:
     kind: Kind | None = None
     touched: frozenset[str] = frozenset()
     is_open: bool = False
+    replaces_any: bool = False
     dataclass: str = ""
     bases: tuple[Value, ...] = ()
     options: dict[str, ast.expr] = field(default_factory=dict)
@@ -239,7 +241,8 @@ def _effect_of_value(
     if not isinstance(node, ast.FunctionDef):
         return _UNKNOWN_EFFECT  # a class, or an object with a `__call__`
     source = DecoratorSource(lookup, value)
-    touched, is_open = touched_by(lookup, value)
+    attributes = touched_by(lookup, value)
+    touched = attributes.names
     flavour = source.dataclass_of(node)
     outcome = SAME  # of one that makes a dataclass, which returns the class
     if not flavour:
@@ -252,7 +255,8 @@ def _effect_of_value(
     return DecoratorEffect(
         outcome,
         touched=touched,
-        is_open=is_open or outcome == UNKNOWN,
+        is_open=attributes.is_open or outcome == UNKNOWN,
+        replaces_any=attributes.replaces_any,
         dataclass=flavour,
         bases=bases,
         options=options,

@@ -1,12 +1,15 @@
 """Tells what attributes a class has: its own, inherited ones, and those that are generated."""
 
-import ast
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from patchkit.analysis.upstream.resolving import fields
+from patchkit.analysis.upstream.resolving.absence import (
+    absent_from,
+    built_by_code,
+    open_reason_of,
+)
 from patchkit.analysis.upstream.resolving.classes import (
     after_metaclass,
     body_bindings,
@@ -18,6 +21,7 @@ from patchkit.analysis.upstream.resolving.classes import (
     source_name,
 )
 from patchkit.analysis.upstream.resolving.constructors import generated_method
+from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.machinery import (
     OF_TYPE,
     SET_BY_PYTHON,
@@ -25,13 +29,8 @@ from patchkit.analysis.upstream.resolving.machinery import (
 )
 from patchkit.analysis.upstream.resolving.outside import has_member
 from patchkit.analysis.upstream.resolving.syntax import (
-    DEFS,
-    SCOPES,
-    Def,
-    dotted,
     is_private,
 )
-from patchkit.analysis.upstream.resolving.touches import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -127,7 +126,7 @@ def _search(
             return tuple(
                 _doubted(attribute, doubt, open_reason) for attribute in members
             )
-        open_reason = open_reason or _open_reason(lookup, ancestor)
+        open_reason = open_reason or open_reason_of(lookup, ancestor)
     return _not_found(lookup, value, name, doubt)
 
 
@@ -172,14 +171,9 @@ def _own_members(
         values = [replace(value, qualname=qualname) for value in values]
     if field is not None:
         return (_inherited_default(field, search_following),)
-    effects = class_effects(lookup, owner)
-    # A decorator, a hook or a later statement may set it after the body has run.
-    setter = effects.touched.get(name) or changes_below(owner).names.get(name)
-    if setter:
-        reason = f"{setter} sets {name}"
-        if not values:
-            return (undecided(reason),)
-        return tuple(value.unsure(reason) for value in values)
+    set_later = _set_later(lookup, owner, name, values)
+    if set_later is not None:
+        return set_later
     if not bound_cases:
         method = generated_method(lookup, owner, name)
         if method is None:
@@ -187,9 +181,50 @@ def _own_members(
         return (method,)
     if len(bound_cases) < len(cases):  # the body binds it only under a condition
         values += search_following()
-    if effects.replaced_reason:
-        return tuple(value.unsure(effects.replaced_reason) for value in values)
+    doubt = _replaced_reason(lookup, owner)
+    if doubt:
+        return tuple(value.unsure(doubt) for value in values)
     return _as_members(lookup, owner, name, values)
+
+
+def _set_later(
+    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
+) -> Values | None:
+    """Return an attribute that a decorator, a hook or a later statement sets, after the body.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        values: What the body of the class binds it to; () if it does not bind it.
+
+    Returns:
+        None if nothing that is known sets it.
+    """
+    setter = class_effects(lookup, owner).touched.get(name, "")
+    setting = changes_below(owner).names.get(name)
+    if setting is not None:
+        setter = setting.text
+        # The statement is part of what defines the attribute.
+        values = [
+            replace(value, nodes=(*value.nodes, setting.statement)) for value in values
+        ]
+    if not setter:
+        return None
+    reason = f"{setter} sets {name}"
+    if not values:
+        return (undecided(reason),)
+    return tuple(value.unsure(reason) for value in values)
+
+
+def _replaced_reason(lookup: Lookup, owner: Value) -> str:
+    """Say what may replace a class, or methods of it whose names it computes; '' for nothing."""
+    effects = class_effects(lookup, owner)
+    return (
+        effects.replaced_reason
+        or effects.computed_reason
+        or changes_below(owner).replaced_reason
+    )
 
 
 def _as_members(
@@ -273,14 +308,14 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             if not _are_absent(members):
                 return members
     for ancestor in classes:
-        open_reason = _open_reason(lookup, ancestor) or _built_by_code(ancestor)
+        open_reason = open_reason_of(lookup, ancestor) or built_by_code(ancestor)
         if open_reason:
             return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_inherited(_TYPE, name),)
     if name in SET_BY_PYTHON:
         return (undecided(f"{name} is one that Python itself may set"),)
-    return (_absent(value, classes, name),)
+    return (absent_from(value, classes, name),)
 
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
@@ -310,72 +345,3 @@ def _mro_of(lookup: Lookup, meta: Value) -> Sequence[Value]:
     if meta.has_class_statement:
         return mro(lookup, meta)
     return (meta,)
-
-
-def _absent(value: Value, classes: Sequence[Value], name: str) -> Value:
-    """Say why a class has no attribute; undecided if a class method assigns it.
-
-    Args:
-        value: The class.
-        classes: The class and its bases, without those outside the release.
-        name: The name of the attribute.
-    """
-    class_name = f"{value.module}:{value.qualname}"
-    for owner in classes:
-        assignment = next(_assignments(owner, name), None)
-        if assignment is not None:
-            method, node = assignment
-            reason = f"{owner.qualname}.{method.name} assigns it"
-            if method.args.args[0].arg == "cls":
-                return undecided(reason)
-            words = f"an instance attribute of {class_name}, not one of the class"
-            attribute = owner.own_attribute(
-                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{words}: {reason}"
-            )
-            return replace(attribute, state="absent")
-        if fields.last_annotation(owner.class_statement, name) is not None:
-            reason = f"{class_name} only annotates {name}, which leaves no attribute"
-            return absent(reason)
-    return absent(f"the class {class_name} has no {name!r}")
-
-
-def _open_reason(lookup: Lookup, owner: Value) -> str:
-    """Say what may set attributes on a class that are not known; '' for nothing."""
-    effects = class_effects(lookup, owner)
-    return (
-        effects.open_reason
-        or effects.replaced_reason
-        or changes_below(owner).open_reason
-    )
-
-
-def _built_by_code(owner: Value) -> str:
-    """Say that code in the body of a class may bind any name; '' if none does."""
-    for statement in owner.class_statement.body:
-        if isinstance(statement, SCOPES):
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and dotted(node.func) in (
-                "locals",
-                "vars",
-                "exec",
-            ):
-                return f"{owner.qualname} builds attributes by code"
-    return ""
-
-
-def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
-    # Most files have no `.name` at all: a search of the text spares them the walk.
-    if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
-        return
-    for method in owner.class_statement.body:
-        if not isinstance(method, DEFS) or not method.args.args:
-            continue
-        target = f"{method.args.args[0].arg}.{name}"
-        for node in ast.walk(method):
-            is_stored = isinstance(node, ast.Attribute) and isinstance(
-                node.ctx, ast.Store
-            )
-            if is_stored and dotted(node) == target:
-                yield method, node

@@ -1,29 +1,49 @@
-"""Tells which attributes code sets on a class: a decorator, a hook, or statements below it."""
+"""Tells which attributes a function sets on its argument: a decorator, or a hook of a class."""
 
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.called import (
+    function_called,
+    may_set_attributes,
+)
 from patchkit.analysis.upstream.resolving.literals import literal_text
-from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
     argument_values,
     dotted,
-    expressions,
-    statements,
 )
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
 DEPTH = 3
 """How deep calls are followed: a function that calls another, and so on."""
-_SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
-_HARMLESS = frozenset(
+SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
+HARMLESS = frozenset(
     {"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"}
 )
 """Functions that set nothing on a class that they are passed."""
+_OF_CONTAINERS = frozenset(
+    {"add", "append", "extend", "get", "insert", "setdefault", "update"}
+)
+_OF_LOGGERS = frozenset(
+    {
+        "critical",
+        "debug",
+        "debug_once",
+        "error",
+        "exception",
+        "info",
+        "info_once",
+        "log",
+        "warning",
+        "warning_once",
+    }
+)
+_HARMLESS_METHODS = _OF_CONTAINERS | _OF_LOGGERS
+"""Methods that store what they are passed, look it up or print it, and set nothing on it."""
 
 
 class TouchedAttributes(NamedTuple):
@@ -33,24 +53,16 @@ class TouchedAttributes(NamedTuple):
         names: The attributes that are set or deleted on any object: the source does not tell
             which object is the argument.
         is_open: Whether it may set other attributes, too.
+        passes_on: Whether it passes its argument on to code that is not known.
+        replaces_any: Whether it sets names that are computed, such as those of all methods.
+        makes_dataclass: Whether it makes a dataclass of its argument.
     """
 
     names: frozenset[str]
     is_open: bool
-
-
-class LaterChanges(NamedTuple):
-    """What the statements below a class may change on it.
-
-    Args:
-        names: The attributes that are set or deleted, each with the last line that does so, as
-            "line 12".
-        open_reason: The first statement that may set other attributes, for the report; '' if none
-            may.
-    """
-
-    names: dict[str, str]
-    open_reason: str
+    passes_on: bool = False
+    replaces_any: bool = False
+    makes_dataclass: bool = False
 
 
 class _FunctionCode(NamedTuple):
@@ -60,6 +72,7 @@ class _FunctionCode(NamedTuple):
         stored: The attributes that it assigns to or deletes, of any object.
         setters: Its calls of `setattr` and the like.
         called: Its other calls: `("cls.helper", "run")` for `cls.helper.run()`.
+        passing: Those of its other calls that pass on one of the parameters below.
         parameters: The first parameter of the function, and of each inner function that it
             returns.
     """
@@ -67,6 +80,7 @@ class _FunctionCode(NamedTuple):
     stored: set[str]
     setters: list[ast.Call]
     called: set[tuple[str, str]]
+    passing: set[tuple[str, str]]
     parameters: set[str]
 
     @classmethod
@@ -75,6 +89,7 @@ class _FunctionCode(NamedTuple):
         stored: set[str] = set()
         setters: list[ast.Call] = []
         called: set[tuple[str, str]] = set()
+        passed: dict[tuple[str, str], set[str]] = {}
         returned: set[str] = set()
         functions: list[Def] = []
         for node in ast.walk(function):
@@ -86,17 +101,28 @@ class _FunctionCode(NamedTuple):
             elif isinstance(node, DEFS):
                 functions.append(node)
             elif isinstance(node, ast.Call) and not _reads_docstring(node):
-                owner, _, name = dotted(node.func).rpartition(".")
-                if name in _SETTERS:
+                function_called_first = node.func
+                while isinstance(function_called_first, ast.Call):  # `f(…)(cls)`
+                    function_called_first = function_called_first.func
+                owner, _, name = dotted(function_called_first).rpartition(".")
+                if name in SETTERS:
                     setters.append(node)
                 else:
                     called.add((owner, name))
+                    arguments = {dotted(value) for value in argument_values(node)}
+                    passed.setdefault((owner, name), set()).update(arguments)
         parameters = {
             inner.args.args[0].arg
             for inner in functions
             if inner.args.args and (inner is function or inner.name in returned)
         }
-        return cls(stored, setters, called, parameters)
+        inner_names = {inner.name for inner in functions if inner is not function}
+        passing = {
+            call
+            for call, arguments in passed.items()
+            if arguments & parameters and call[-1] not in inner_names
+        }
+        return cls(stored, setters, called, passing, parameters)
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
@@ -136,58 +162,56 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
     if depth >= DEPTH:
         return
     for owner, name in sorted(_code(function).called):
-        if owner:
-            continue  # only functions that are called by a plain name are read
-        called = function_named(lookup, function.module_tree, name)
-        if called is not None:
-            inner = replace(function, nodes=(called,))
-            yield from bases_added_by(lookup, inner, depth + 1)
-
-
-def function_named(lookup: Lookup, tree: ModuleTree, name: str) -> Def | None:
-    """Find the `def` that a name of a module is bound to last.
-
-    Args:
-        lookup: The release.
-        tree: The module.
-        name: The name.
-
-    Returns:
-        None if the name is not bound, or the last of the statements that may bind it is no `def`.
-    """
-    cases = lookup.binding_cases(tree, name)
-    nodes = [case.binding.node for case in cases if case.binding]
-    if nodes and isinstance(nodes[-1], DEFS):
-        return nodes[-1]
-    return None
+        called = _called(lookup, function, owner, name)
+        if called is not None and called.nodes != function.nodes:
+            yield from bases_added_by(lookup, called, depth + 1)
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     """Work out what a function sets on its argument; see `touched_by`, which remembers it."""
     code = _code(function)
     names = set(code.stored)
-    is_open = False
+    replaces_any = False
     for call in code.setters:
         name = _name_set_by(lookup, function, call)
         if name:
             names.add(name)
         else:
-            is_open = True
+            replaces_any = True
+    is_open = replaces_any
+    passes_on = False
+    makes_dataclass = any(name == "dataclass" for _, name in code.passing)
     for owner, name in code.called:
+        is_passed = (owner, name) in code.passing
         called = _called(lookup, function, owner, name)
+        # A function of another module knows the class only if it is passed it.
+        if called is not None and called.tree is not function.tree and not is_passed:
+            continue
         if called is None:
             # An unknown method of the argument may set anything on the argument; special methods
             # such as `__init_subclass__` are taken to set nothing.
             is_special = name.startswith("__")
             is_unknown_method = owner in code.parameters and not is_special
             is_open = is_open or is_unknown_method
+            if is_passed and not passes_on:
+                passes_on = _may_set(lookup, function, owner, name)
         # What a recursive call sets is known already.
-        elif called is not function.nodes[0] and depth < DEPTH:
-            inner = replace(function, nodes=(called,))
-            touched = touched_by(lookup, inner, depth + 1)
+        elif called.nodes != function.nodes and depth < DEPTH:
+            touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
             is_open = is_open or touched.is_open
-    return TouchedAttributes(frozenset(names), is_open)
+            passes_on = passes_on or (is_passed and touched.passes_on)
+            replaces_any = replaces_any or touched.replaces_any
+            makes_dataclass = makes_dataclass or touched.makes_dataclass
+        elif called.nodes != function.nodes:
+            passes_on = passes_on or is_passed
+    # Only the first function is passed the class for certain; of those that it calls, `passes_on`
+    # says whether it counts.
+    if depth == 0:
+        is_open = is_open or passes_on
+    return TouchedAttributes(
+        frozenset(names), is_open, passes_on, replaces_any, makes_dataclass
+    )
 
 
 def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
@@ -203,7 +227,7 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     return literal_text(value)
 
 
-def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | None:
+def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | None:
     """Find what a function calls as `owner.name()`.
 
     Args:
@@ -213,16 +237,27 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Def | Non
         name: The name that is called.
 
     Returns:
-        The `def` in its module; with an owner, whichever that is, a method of its own class. None
-        if there is none.
+        The function, of whichever module; with an owner that is no module, a method of its own
+        class. None if there is none.
     """
-    if not owner:
-        return function_named(lookup, function.module_tree, name)
-    if function.classes:
+    found = function_called(lookup, function.module_tree, owner, name)
+    if found is not None:
+        classes = function.classes
+        if found.tree is not function.tree:
+            classes = ()
+        return replace(function, nodes=(found.node,), tree=found.tree, classes=classes)
+    if owner and function.classes:
         for method in function.class_statement.body:
             if isinstance(method, DEFS) and method.name == name:
-                return method
+                return replace(function, nodes=(method,))
     return None
+
+
+def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
+    """Whether a call that passes the argument on to no known function may set attributes on it."""
+    if name in HARMLESS or name in _HARMLESS_METHODS:
+        return False
+    return may_set_attributes(lookup, function.module_tree, owner, name)
 
 
 def _reads_docstring(call: ast.Call) -> bool:
@@ -238,61 +273,3 @@ def _code(function: Value) -> _FunctionCode:
     return function.module_tree.remember_with_file(
         key, lambda: _FunctionCode.read(node)
     )
-
-
-def changes_below(owner: Value) -> LaterChanges:
-    """List what the code of a module may change on a class after its definition.
-
-    Args:
-        owner: The class.
-
-    Returns:
-        The changes by statements of its own module that run at import, after the class statement.
-    """
-    key = ("edits", id(owner.class_statement))
-    return owner.module_tree.remember_with_file(key, lambda: _changes_below(owner))
-
-
-def _changes_below(owner: Value) -> LaterChanges:
-    """Work out what is changed on a class later; see `changes_below`, which remembers it."""
-    names: dict[str, str] = {}
-    open_reason = ""
-    tree = owner.module_tree
-    # A name that occurs only where it is defined is not changed: this spares most classes the walk.
-    name = owner.class_statement.name.encode()
-    if tree.source.count(name) < 2:
-        return LaterChanges(names, open_reason)
-    end = owner.classes[0].end_lineno or 0  # of the outermost class around it
-    for statement in statements(tree.tree.body):
-        if (statement.end_lineno or 0) <= end:
-            continue
-        for node in expressions(statement):
-            if isinstance(node, ast.Attribute) and isinstance(
-                node.ctx, (ast.Store, ast.Del)
-            ):
-                if dotted(node.value) == owner.qualname:
-                    names[node.attr] = f"line {statement.lineno}"
-            elif not open_reason and _passes_on(statement, node, owner.qualname):
-                open_reason = f"line {statement.lineno} may set it on {owner.qualname}"
-    return LaterChanges(names, open_reason)
-
-
-def _passes_on(statement: ast.stmt, node: ast.AST, owner: str) -> bool:
-    """Whether a statement hands a class to code that may set attributes on it.
-
-    Args:
-        statement: The statement.
-        node: A part of it: a call that is passed the class, or of a method of the class; or the
-            class itself in the header of a `for`.
-        owner: The dotted name of the class.
-    """
-    if isinstance(node, ast.Call):
-        called_on, _, function = dotted(node.func).rpartition(".")
-        if called_on == owner:
-            return True
-        is_argument = any(
-            dotted(argument) == owner for argument in argument_values(node)
-        )
-        return is_argument and function not in _HARMLESS
-    is_loop = isinstance(statement, (ast.For, ast.AsyncFor))
-    return is_loop and dotted(node) == owner

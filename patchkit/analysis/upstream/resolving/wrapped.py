@@ -30,6 +30,7 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 _OPERATORS = "torch.ops."
+_ARGUMENTS_OF_SETATTR = 3
 _DEPTH = 4
 """How many names, one leading to the next, are followed."""
 
@@ -74,9 +75,26 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
+    for node in value.nodes[1:]:
+        assigned = _assigned_to_attribute(node)
+        if assigned is not None and isinstance(node, ast.stmt):
+            at_statement = Scope(value.module_tree, until=node)
+            yield from _code_of_expression(lookup, assigned, at_statement, depth)
     for definition in value.nodes[:1]:
         if isinstance(definition, SCOPES):
             yield from _code_added_to(lookup, definition, value.scope, depth)
+
+
+def _assigned_to_attribute(node: ast.AST) -> ast.expr | None:
+    """Return `f` for `C.run = f` and `setattr(C, "run", f)`, which are part of what `run` is."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        return node.value
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        arguments = node.value.args
+        is_setattr = dotted(node.value.func) == "setattr"
+        if is_setattr and len(arguments) == _ARGUMENTS_OF_SETATTR:
+            return arguments[-1]
+    return None
 
 
 def _code_added_to(

@@ -1,0 +1,87 @@
+"""Says why a class has no attribute of a name, or what may set one on it."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from patchkit.analysis.upstream.resolving import fields
+from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.later_changes import changes_below
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Value,
+    absent,
+    undecided,
+)
+
+
+def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
+    """Say why a class has no attribute; undecided if a class method assigns it.
+
+    Args:
+        value: The class.
+        classes: The class and its bases, without those outside the release.
+        name: The name of the attribute.
+    """
+    class_name = f"{value.module}:{value.qualname}"
+    for owner in classes:
+        assignment = next(_assignments(owner, name), None)
+        if assignment is not None:
+            method, node = assignment
+            reason = f"{owner.qualname}.{method.name} assigns it"
+            if method.args.args[0].arg == "cls":
+                return undecided(reason)
+            words = f"an instance attribute of {class_name}, not one of the class"
+            attribute = owner.own_attribute(
+                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{words}: {reason}"
+            )
+            return replace(attribute, state="absent")
+        if fields.last_annotation(owner.class_statement, name) is not None:
+            reason = f"{class_name} only annotates {name}, which leaves no attribute"
+            return absent(reason)
+    return absent(f"the class {class_name} has no {name!r}")
+
+
+def open_reason_of(lookup: Lookup, owner: Value) -> str:
+    """Say what may set attributes on a class that are not known; '' for nothing."""
+    effects = class_effects(lookup, owner)
+    return (
+        effects.open_reason
+        or effects.replaced_reason
+        or changes_below(owner).open_reason
+    )
+
+
+def built_by_code(owner: Value) -> str:
+    """Say that code in the body of a class may bind any name; '' if none does."""
+    for statement in owner.class_statement.body:
+        if isinstance(statement, SCOPES):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and dotted(node.func) in (
+                "locals",
+                "vars",
+                "exec",
+            ):
+                return f"{owner.qualname} builds attributes by code"
+    return ""
+
+
+def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
+    """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
+    # Most files have no `.name` at all: a search of the text spares them the walk.
+    if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
+        return
+    for method in owner.class_statement.body:
+        if not isinstance(method, DEFS) or not method.args.args:
+            continue
+        target = f"{method.args.args[0].arg}.{name}"
+        for node in ast.walk(method):
+            is_stored = isinstance(node, ast.Attribute) and isinstance(
+                node.ctx, ast.Store
+            )
+            if is_stored and dotted(node) == target:
+                yield method, node
