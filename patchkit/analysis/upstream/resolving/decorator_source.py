@@ -10,20 +10,35 @@ from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
     Def,
+    Signature,
     dotted,
+    signature_of,
     truth_of,
 )
 from patchkit.analysis.upstream.resolving.touches import DEPTH
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
 
-SAME = "same"
-"""Outcome: the decorator returns the object that it decorates."""
-WRAPS = "wraps"
-"""Outcome: it returns a function made with `functools.wraps`, which keeps the signature."""
-WRAPS_ASYNC = "wraps as a coroutine function"
-"""Outcome: the same, but the function is a coroutine function."""
-UNKNOWN = "unknown"
-"""Outcome: nothing is known about the object that it returns."""
+
+class Outcome(NamedTuple):
+    """What a decorator returns.
+
+    Args:
+        result: One of the words of the constants below.
+        takes: The parameters of a wrapper that has some of its own; None for `(*args, **kwargs)`.
+    """
+
+    result: str
+    takes: Signature | None = None
+
+
+SAME = Outcome("same")
+"""The decorator returns the object that it decorates."""
+WRAPS = Outcome("wraps")
+"""It returns a function made with `functools.wraps`, which keeps the signature."""
+WRAPS_ASYNC = Outcome("wraps as a coroutine function")
+"""The same, but the function is a coroutine function."""
+UNKNOWN = Outcome("unknown")
+"""Nothing is known about the object that it returns."""
 DATACLASSES = {
     "dataclasses.dataclass": "dataclass",
     "pydantic.dataclasses.dataclass": "pydantic",
@@ -51,7 +66,9 @@ class DecoratorSource:
         self._tree = value.module_tree
         self._is_bound = value.kind in (Kind.CLASSMETHOD, Kind.METHOD)
 
-    def outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0) -> str:
+    def outcome(
+        self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0
+    ) -> Outcome:
         """Return what a decorator makes of an object.
 
         Args:
@@ -60,13 +77,13 @@ class DecoratorSource:
             depth: How many functions led to it.
 
         Returns:
-            One of the outcomes above.
+            One of the outcomes above, that of a wrapper with its own parameters.
         """
         key = ("outcome", id(node), is_call, self._is_bound, depth)
         compute = partial(self._outcome, node, is_call=is_call, depth=depth)
         return self._lookup.remember(self._tree.conclusions, key, compute)
 
-    def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> str:
+    def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> Outcome:
         """Work out the outcome; see `outcome`, which remembers it."""
         # What a generator returns, or a function that is given a signature, is not followed.
         if (
@@ -118,7 +135,7 @@ class DecoratorSource:
         returned: ast.expr | None,
         use: _DecoratorUse,
         depth: int,
-    ) -> str:
+    ) -> Outcome:
         """Return the outcome of one expression that a decorator returns.
 
         Args:
@@ -154,7 +171,7 @@ class DecoratorSource:
         use: _DecoratorUse,
         inner: Mapping[str, Def],
         depth: int,
-    ) -> str:
+    ) -> Outcome:
         """Return the outcome of `return f(func)` or `return f(…)(func)`, by the source of f.
 
         Args:
@@ -256,7 +273,7 @@ def _stored_names(node: ast.AST) -> set[str]:
     return names
 
 
-def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> str:
+def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> Outcome:
     """Return `WRAPS` or `WRAPS_ASYNC` for an inner function below `@wraps(func)`, else `UNKNOWN`.
 
     Args:
@@ -266,9 +283,13 @@ def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> st
     """
     if not any(_wraps(call, decorated) for call in _calls_upon(node, inner)):
         return UNKNOWN
+    takes = signature_of(inner.args)
+    outcome = WRAPS
     if isinstance(inner, ast.AsyncFunctionDef):
-        return WRAPS_ASYNC
-    return WRAPS
+        outcome = WRAPS_ASYNC
+    if takes.passes_all():
+        return outcome
+    return outcome._replace(takes=takes)
 
 
 def _calls_upon(node: ast.FunctionDef, inner: Def) -> Iterator[ast.expr]:

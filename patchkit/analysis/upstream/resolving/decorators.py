@@ -10,9 +10,10 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
     WRAPS,
     WRAPS_ASYNC,
     DecoratorSource,
+    Outcome,
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing
-from patchkit.analysis.upstream.resolving.syntax import Def
+from patchkit.analysis.upstream.resolving.syntax import Def, Signature, signature_of
 from patchkit.analysis.upstream.resolving.touches import bases_added_by, touched_by
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
@@ -136,7 +137,7 @@ class DecoratorEffect:
         options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
     """
 
-    outcome: str
+    outcome: Outcome
     kind: Kind | None = None
     touched: frozenset[str] = frozenset()
     is_open: bool = False
@@ -203,11 +204,11 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
             return None, ast.unparse(decorator)
         if effect.kind is not None:
             descriptor = effect.kind
-        elif effect.outcome in (WRAPS, WRAPS_ASYNC):
+        elif effect.outcome.result in (WRAPS.result, WRAPS_ASYNC.result):
             if descriptor in _NOT_WRAPPABLE:
                 return None, ast.unparse(decorator)
             # The wrapper is a function, whatever it wraps, such as a cache.
-            is_async = effect.outcome == WRAPS_ASYNC
+            is_async = effect.outcome.result == WRAPS_ASYNC.result
             descriptor = None
     if descriptor is not None:
         return descriptor, ""
@@ -217,6 +218,25 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
     if scope.classes:
         kind = AS_METHOD[kind]
     return kind, ""
+
+
+def signature_below(lookup: Lookup, node: Def, scope: Scope) -> Signature | None:
+    """Return how a `def` is called below its decorators, if these are known.
+
+    Args:
+        lookup: The release.
+        node: The `def`.
+        scope: The scope of its decorators.
+
+    Returns:
+        None if one of them puts a wrapper with parameters of its own in its place.
+    """
+    signature = signature_of(node.args)
+    for decorator in node.decorator_list:
+        takes = effect_of(lookup, decorator, scope).outcome.takes
+        if takes is not None and not takes.covers(signature):
+            return None
+    return signature
 
 
 def _effect_of_value(

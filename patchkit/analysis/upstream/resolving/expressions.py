@@ -309,11 +309,11 @@ def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
     kind, unknown_decorator = decorators.function_kind(lookup, node, scope)
     if kind is None:
         return _decorated(value, unknown_decorator)
-    signature = signature_of(node.args)
-    if scope.classes:
+    signature = decorators.signature_below(lookup, node, scope)
+    if signature is not None and scope.classes:
         signature = signature.mangled(scope.classes[-1].name)
-        if kind is Kind.METHOD:
-            kind = _IMPLICIT_KINDS.get(node.name, kind)
+    if kind is Kind.METHOD and scope.classes:
+        kind = _IMPLICIT_KINDS.get(node.name, kind)
     return replace(value, kind=kind, signature=signature)
 
 

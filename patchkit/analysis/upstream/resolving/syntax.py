@@ -189,6 +189,31 @@ class Signature(inspect.Signature):
             return Signature(parameters[1:])
         return self
 
+    def passes_all(self) -> bool:
+        """Whether these are the parameters `*args, **kwargs`, which take any call."""
+        kinds = [argument.kind for argument in self.parameters.values()]
+        return kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]
+
+    def covers(self, wrapped: "Signature") -> bool:
+        """Whether a wrapper with these parameters takes the calls of what it wraps, and no others.
+
+        Args:
+            wrapped: The parameters of what it wraps.
+
+        Returns:
+            True for the same parameters, and for the first ones followed by `*args, **kwargs`.
+        """
+        own = [*self.parameters.values()]
+        if self == wrapped:
+            return True
+        if not Signature(own[-2:]).passes_all():
+            return False
+        # The first one is mostly `self`, which nobody passes by its name.
+        if any(argument.kind == Parameter.POSITIONAL_ONLY for argument in own[1:]):
+            return False
+        leading = [argument.name for argument in own[:-2]]
+        return leading == [*wrapped.parameters][: len(leading)]
+
     def mangled(self, class_name: str) -> "Signature":
         """Return the signature as Python has it for a `def` in a class: `__x` becomes `_Class__x`.
 

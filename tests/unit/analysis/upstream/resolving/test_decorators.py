@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 from analysis.upstream.memory import resolve
@@ -133,3 +135,76 @@ def test_what_a_decorator_sets_on_a_class_is_undecidable() -> None:
     assert constructor.state == "undecidable"
     attribute = resolve(f"{ARGS}\n@api\nclass C: ...", "C.marked")
     assert attribute.state == "undecidable"
+
+
+WRAPPER = """
+import functools
+def deco(f):
+    @functools.wraps(f)
+    def wrapper({takes}):
+        return f(*args, **kwargs)
+    return wrapper
+def outer(f):
+    @functools.wraps(f)
+    def wrapper(*args, **kwargs):
+        return f(*args, **kwargs)
+    return wrapper
+class C:
+    @outer
+    @deco
+    def run(self, a, b=1): ...
+"""
+CALLS: list[tuple[list[object], dict[str, object]]] = [
+    ([0, 1], {}),
+    ([0, 1, 2], {}),
+    ([0, 1, 2, 3], {}),
+    ([0], {"a": 1}),
+    ([0], {"b": 1}),
+    ([0, 1], {"extra": 1}),
+]
+
+
+@pytest.mark.parametrize(
+    ("takes", "is_told"),
+    [
+        ("*args, **kwargs", True),
+        ("self, *args, **kwargs", True),
+        ("self, a, *args, **kwargs", True),
+        ("self, a, b=1", True),
+        ("extra, *args, **kwargs", False),
+        ("*args, extra=None, **kwargs", False),
+        ("*args", False),
+        ("self, a", False),
+        ("self, /, *args, **kwargs", True),
+        ("self, a, /, *args, **kwargs", False),
+    ],
+)
+def test_a_wrapper_with_parameters_of_its_own_has_no_sure_signature(
+    takes: str, is_told: bool
+) -> None:
+    """What is told is taken by the real wrapper: a call that binds to it binds to the wrapper."""
+    source = WRAPPER.format(takes=takes)
+    resolution = resolve(source, "C.run")
+    assert resolution.state == "present"
+    assert resolution.is_sure
+    assert (resolution.signature is not None) is is_told
+    space: dict[str, object] = {}
+    exec(source, space)
+    wrapper = inspect.getattr_static(space["C"], "run").__wrapped__
+    real = inspect.signature(wrapper, follow_wrapped=False)
+    for arguments, options in CALLS if is_told else ():
+        if _binds(resolution.signature, arguments, options):
+            assert _binds(real, arguments, options)
+
+
+def _binds(
+    signature: inspect.Signature | None,
+    arguments: list[object],
+    options: dict[str, object],
+) -> bool:
+    assert signature is not None
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError:
+        return False
+    return True
