@@ -6,15 +6,25 @@ from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.findings import REWRITE, Fault
 from patchkit.analysis.upstream.facts import Facts
+from patchkit.analysis.upstream.resolving.code_kinds import PLAIN_RESULT
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
-from patchkit.core.rows.declaration import Replace
+from patchkit.core.rows.declaration import Replace, Wrap
 
 _PLAIN = frozenset(
     [Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED]
 )
 FUNCTIONS = METHODS | _PLAIN | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
 """Kinds of what is called, or runs a function when it is read."""
+UNWRAPPABLE = {
+    Kind.CLASS,
+    Kind.CONSTANT,
+    Kind.MODULE,
+    Kind.FIELD,
+    Kind.INSTANCE_ATTRIBUTE,
+}
+"""Kinds of what is no function; an object of them may be callable all the same."""
+VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _BOUND = METHODS - {Kind.STATICMETHOD}
 """Kinds whose first parameter callers do not pass."""
 _HELPER = "if this row also replaces every caller, unrelated=True skips the comparison"
@@ -79,6 +89,50 @@ def other_result(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         )
         fix = f"{REWRITE}; unrelated=True allows another"
         yield Fault(codes.KIND_CHANGED, message, fix, change.by)
+
+
+def other_wrapper_result(change: Wrap, facts: Facts, ours: Facts) -> Iterator[Fault]:
+    """Check that a wrapper that is a coroutine function or a generator is around one of its kind.
+
+    A plain wrapper may return whatever upstream's function returns.
+
+    Args:
+        change: the Wrap.
+        facts: what the release says of its target.
+        ours: what the body says of its wrapper.
+
+    Yields:
+        A fault if both are known, and differ.
+    """
+    if ours.returned == PLAIN_RESULT or not (facts.is_sure and ours.is_sure):
+        return
+    if facts.returned and ours.returned and facts.returned != ours.returned:
+        message = (
+            f"{change.by} returns {ours.returned}, upstream's {facts.qualname} returns "
+            f"{facts.returned}, which its callers expect"
+        )
+        yield Fault(codes.KIND_CHANGED, message, REWRITE, change.by)
+
+
+def is_no_function(ours: Facts) -> bool:
+    """Whether an object of the body is surely a value or a class, which is no function.
+
+    Args:
+        ours: what the body says of it.
+    """
+    if ours.kind == Kind.CLASS:
+        return ours.is_sure
+    return ours.kind == Kind.CONSTANT and not ours.is_callable
+
+
+def is_stored_elsewhere(facts: Facts) -> bool:
+    """Whether a target is a value that is not stored on its class: a slot, a member of an enum.
+
+    Args:
+        facts: what the release says of it.
+    """
+    is_known = facts.is_sure or facts.kind == Kind.FIELD
+    return facts.kind in VALUES and is_known and bool(facts.storage)
 
 
 def _sure_signature(facts: Facts) -> Signature | None:

@@ -41,6 +41,7 @@ from patchkit.analysis.check.trails import Moves, changed_targets
 from patchkit.analysis.check.unknown_names import UnknownNames
 from patchkit.analysis.check.using import Misfit, RowUses, finding_of
 from patchkit.analysis.upstream.reading.parallel import Progress
+from patchkit.analysis.upstream.resolving.resolve import TOO_DEEP
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Add, Change, Provide, Row
 from patchkit.core.rows.target import Target
@@ -172,6 +173,9 @@ class Check:
                     yield from self._out_of_range(row, release, misfits)
             except UpstreamError as error:
                 yield unreadable(release.name, error, _FIX_UNREADABLE, row.name)
+            except RecursionError:
+                fault = UpstreamError(TOO_DEEP)
+                yield unreadable(release.name, fault, _FIX_UNREADABLE, row.name)
         yield from self._reviews(row)
         yield from of_bases(row, self._coverage, self._place(row))
 

@@ -4,7 +4,16 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.calls import FUNCTIONS, other_result, refused_calls
+from patchkit.analysis.check.calls import (
+    FUNCTIONS,
+    UNWRAPPABLE,
+    VALUES,
+    is_no_function,
+    is_stored_elsewhere,
+    other_result,
+    other_wrapper_result,
+    refused_calls,
+)
 from patchkit.analysis.check.compatibility import (
     bases_of,
     is_default_attribute,
@@ -41,15 +50,7 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 
-_UNWRAPPABLE = {
-    Kind.CLASS,
-    Kind.CONSTANT,
-    Kind.MODULE,
-    Kind.FIELD,
-    Kind.INSTANCE_ATTRIBUTE,
-}
-_VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
-_UNEDITABLE = _UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
+_UNEDITABLE = UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds without the source of a function."""
 _NARROW = "narrow the row's range, or point the change at the target's new place"
 
@@ -108,7 +109,7 @@ class Judge:
             yield from self._put_in_place(change, facts)
         elif isinstance(change, AddField):
             yield from self._add_field(change, facts)
-        elif isinstance(change, SetByCall) and _is_stored_elsewhere(facts):
+        elif isinstance(change, SetByCall) and is_stored_elsewhere(facts):
             yield _elsewhere(change, facts)
 
     def _put_in_place(
@@ -184,30 +185,30 @@ class Judge:
     ) -> str:
         """Say where a target is stored, if setting it on its class would have no effect; else ''.
 
-        A field with a slot lies on instances, a member of an enum in the enum, and a hook such as
-        `__post_init__` of a struct was read when the class was made.
+        A hook such as `__post_init__` of a struct was read when the class was made.
         """
-        # Only values may be stored elsewhere, and only hooks may have been read already.
-        is_value = isinstance(change, (Replace, Decorate)) and facts.kind in _VALUES
+        # Only values may be stored elsewhere, and only hooks may be read already.
+        is_value = isinstance(change, (Replace, Decorate)) and facts.kind in VALUES
         if not is_value and change.place.steps[-1] not in HOOKS:
             return ""
         # Of what is not sure, only a field of an attrs class is certain to be stored elsewhere.
         if not facts.is_sure and facts.kind != Kind.FIELD:
             return ""
         ours = self._body(change.by)
-        # A property takes effect on the class, whatever its instances have.
+        # A property takes effect whatever instances have.
         if ours is None or ours.kind == Kind.PROPERTY:
             return ""
         return facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         """Check a Wrap: of something to call, by a function that takes what wrappers are given."""
-        if facts.is_sure and facts.kind in _UNWRAPPABLE:
+        if facts.is_sure and facts.kind in UNWRAPPABLE and not facts.is_callable:
             yield _kind(facts, "a callable, as Wrap needs")
             return
         ours = self._body(change.by)
         if ours is None or ours.signature is None:
             return
+        yield from other_wrapper_result(change, facts, ours)
         refusal = refused_wrapper_call(ours.signature)
         if refusal:
             expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
@@ -235,8 +236,8 @@ class Judge:
         if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
             yield from self._recursion(change, facts)
-        elif facts.is_sure and facts.kind in FUNCTIONS and ours.kind == Kind.CONSTANT:
-            yield _kind(facts, f"the kind of {change.by} (constant)")
+        elif facts.is_sure and facts.kind in FUNCTIONS and is_no_function(ours):
+            yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
         elif facts.shape and ours.shape == facts.shape:
             message = (
                 f"upstream's source is now the same as {change.by} ({where(facts)})"
@@ -366,12 +367,6 @@ class Judge:
         if self._row.patch.body is None:
             return None
         return self._pack.facts(self._row, name)
-
-
-def _is_stored_elsewhere(facts: Facts) -> bool:
-    """Whether a target is a value that is not stored on its class: a slot, a member of an enum."""
-    is_known = facts.is_sure or facts.kind == Kind.FIELD
-    return facts.kind in _VALUES and is_known and bool(facts.storage)
 
 
 def _elsewhere(

@@ -9,7 +9,11 @@ from typing import Any
 from patchkit.analysis.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.analysis.upstream.resolving.code_kinds import naming_itself, returned_by
 from patchkit.analysis.upstream.resolving.module_tree import lines_of
-from patchkit.analysis.upstream.resolving.resolve import Resolution, Resolver
+from patchkit.analysis.upstream.resolving.resolve import (
+    TOO_DEEP,
+    Resolution,
+    Resolver,
+)
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature
 from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.core.rows.target import Item, Target
@@ -43,6 +47,7 @@ class Facts:
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
         storage: Of a member of a class, where instances store it, in words; '' if it is an
             attribute of the class itself.
+        is_callable: Of an object that is no function, whether it may be called all the same.
         returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
     """
@@ -63,6 +68,7 @@ class Facts:
     wrapped: tuple[tuple[str, int, int], ...] = ()
     bases: tuple[tuple[str, str], ...] = ()
     storage: str = ""
+    is_callable: bool = False
     returned: str = ""
     naming_itself: tuple[str, ...] = ()
 
@@ -114,6 +120,16 @@ def facts_of(resolver: Resolver, target: Target, *, brief: bool = False) -> Fact
     Raises:
         UpstreamError: The release cannot be read.
     """
+    try:
+        return _facts_of(resolver, target, brief=brief)
+    except (
+        RecursionError
+    ):  # the name was resolved, but what it consists of goes too deep
+        return Facts("undecidable", TOO_DEEP)
+
+
+def _facts_of(resolver: Resolver, target: Target, *, brief: bool) -> Facts:
+    """Look a target up; see `facts_of`, which guards against sources that are nested too deep."""
     resolution = resolver.resolve(target)
     if resolution.state != "present":
         # `Class.name.fget` names no attribute that resolving would find.
@@ -161,6 +177,7 @@ def _with_source(
         wrapped=_wrapped_lines(resolution),
         bases=tuple(bases),
         storage=resolver.storage(resolution),
+        is_callable=resolution.is_callable,
         returned=_returned(resolution),
         naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),
     )

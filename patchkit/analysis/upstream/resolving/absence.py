@@ -25,6 +25,9 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
         value: The class.
         classes: The class and its bases, without those outside the release.
         name: The name of the attribute.
+
+    Returns:
+        An absent value; for an attribute of instances, with what assigns it.
     """
     class_name = f"{value.module}:{value.qualname}"
     for owner in classes:
@@ -46,7 +49,15 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
 
 
 def open_reason_of(lookup: Lookup, owner: Value) -> str:
-    """Say what may set attributes on a class that are not known; '' for nothing."""
+    """Say what may set attributes on a class that are not known.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+
+    Returns:
+        The words for the report; '' if nothing may.
+    """
     effects = class_effects(lookup, owner)
     return (
         effects.open_reason
@@ -56,7 +67,14 @@ def open_reason_of(lookup: Lookup, owner: Value) -> str:
 
 
 def built_by_code(owner: Value) -> str:
-    """Say that code in the body of a class may bind any name; '' if none does."""
+    """Say that code in the body of a class may bind any name.
+
+    Args:
+        owner: The class.
+
+    Returns:
+        The words for the report; '' if there is no such code.
+    """
     for statement in owner.class_statement.body:
         if isinstance(statement, SCOPES):
             continue

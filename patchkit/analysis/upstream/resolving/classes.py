@@ -72,7 +72,11 @@ def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     if key not in conclusions:
         # This is returned if a base leads back to the class before its order is known.
         conclusions[key] = (value, undecided(_ITSELF))
-        conclusions[key] = _linearized(lookup, value)
+        try:
+            conclusions[key] = _linearized(lookup, value)
+        except RecursionError:  # whoever asks for a shorter way there gets an answer
+            del conclusions[key]
+            raise
     order: tuple[Value, ...] = conclusions[key]
     if order[1].reason == _ITSELF:
         # So that no result that is based on the incomplete order is remembered.

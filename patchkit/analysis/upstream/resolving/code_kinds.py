@@ -6,8 +6,20 @@ from collections.abc import Iterator
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 
+PLAIN_RESULT = "its result"
+"""What a function returns that is neither a coroutine function nor a generator."""
 _TRANSPARENT = frozenset(
-    {"abstractmethod", "classmethod", "final", "override", "property", "staticmethod"}
+    {
+        "abstractmethod",
+        "cache",
+        "cached_property",
+        "classmethod",
+        "final",
+        "lru_cache",
+        "override",
+        "property",
+        "staticmethod",
+    }
 )
 """Decorators that leave what a call returns as it is."""
 
@@ -31,9 +43,10 @@ def returned_by(node: ast.AST) -> str:
     """
     if not isinstance(node, DEFS):
         return ""
-    decorators = {
-        dotted(decorator).rpartition(".")[2] for decorator in node.decorator_list
-    }
+    decorators = set()
+    for decorator in node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        decorators.add(dotted(function).rpartition(".")[2])
     if not decorators <= _TRANSPARENT:
         return ""
     is_generator = any(
@@ -51,7 +64,7 @@ def returned_by(node: ast.AST) -> str:
     )
     if is_stub or (node.returns and _LAZY_RESULT.search(ast.unparse(node.returns))):
         return ""
-    return "its result"
+    return PLAIN_RESULT
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:

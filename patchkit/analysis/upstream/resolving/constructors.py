@@ -26,7 +26,6 @@ from patchkit.analysis.upstream.resolving.machinery import (
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Signature,
-    dotted,
     parameter,
 )
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
@@ -249,8 +248,7 @@ def _annotated_fields(
         return None
     own_fields: list[Field] = []
     for node in annotations:
-        # All fields below `_: KW_ONLY` are passed by keyword only.
-        if dotted(node.annotation).split(".")[-1] == "KW_ONLY":
+        if fields.is_keyword_mark(node):
             is_keyword = True
         elif not fields.is_class_var(node):
             field = fields.read_field(lookup, owner, node, effects.flavour)

@@ -19,7 +19,7 @@ from patchkit.analysis.upstream.resolving.touches import DEPTH
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
 
 
-class Outcome(NamedTuple):
+class DecoratorOutcome(NamedTuple):
     """What a decorator returns.
 
     Args:
@@ -31,13 +31,13 @@ class Outcome(NamedTuple):
     takes: Signature | None = None
 
 
-SAME = Outcome("same")
+SAME = DecoratorOutcome("same")
 """The decorator returns the object that it decorates."""
-WRAPS = Outcome("wraps")
+WRAPS = DecoratorOutcome("wraps")
 """It returns a function made with `functools.wraps`, which keeps the signature."""
-WRAPS_ASYNC = Outcome("wraps as a coroutine function")
+WRAPS_ASYNC = DecoratorOutcome("wraps as a coroutine function")
 """The same, but the function is a coroutine function."""
-UNKNOWN = Outcome("unknown")
+UNKNOWN = DecoratorOutcome("unknown")
 """Nothing is known about the object that it returns."""
 DATACLASSES = {
     "dataclasses.dataclass": "dataclass",
@@ -68,7 +68,7 @@ class DecoratorSource:
 
     def outcome(
         self, node: ast.FunctionDef, *, is_call: bool, depth: int = 0
-    ) -> Outcome:
+    ) -> DecoratorOutcome:
         """Return what a decorator makes of an object.
 
         Args:
@@ -83,7 +83,9 @@ class DecoratorSource:
         compute = partial(self._outcome, node, is_call=is_call, depth=depth)
         return self._lookup.remember(self._tree.conclusions, key, compute)
 
-    def _outcome(self, node: ast.FunctionDef, *, is_call: bool, depth: int) -> Outcome:
+    def _outcome(
+        self, node: ast.FunctionDef, *, is_call: bool, depth: int
+    ) -> DecoratorOutcome:
         """Work out the outcome; see `outcome`, which remembers it."""
         # What a generator returns, or a function that is given a signature, is not followed.
         if (
@@ -135,7 +137,7 @@ class DecoratorSource:
         returned: ast.expr | None,
         use: _DecoratorUse,
         depth: int,
-    ) -> Outcome:
+    ) -> DecoratorOutcome:
         """Return the outcome of one expression that a decorator returns.
 
         Args:
@@ -171,7 +173,7 @@ class DecoratorSource:
         use: _DecoratorUse,
         inner: Mapping[str, Def],
         depth: int,
-    ) -> Outcome:
+    ) -> DecoratorOutcome:
         """Return the outcome of `return f(func)` or `return f(…)(func)`, by the source of f.
 
         Args:
@@ -273,7 +275,9 @@ def _stored_names(node: ast.AST) -> set[str]:
     return names
 
 
-def _outcome_of_wrapper(node: ast.FunctionDef, inner: Def, decorated: str) -> Outcome:
+def _outcome_of_wrapper(
+    node: ast.FunctionDef, inner: Def, decorated: str
+) -> DecoratorOutcome:
     """Return `WRAPS` or `WRAPS_ASYNC` for an inner function below `@wraps(func)`, else `UNKNOWN`.
 
     Args:

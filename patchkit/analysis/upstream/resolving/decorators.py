@@ -9,8 +9,8 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
     UNKNOWN,
     WRAPS,
     WRAPS_ASYNC,
+    DecoratorOutcome,
     DecoratorSource,
-    Outcome,
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing
 from patchkit.analysis.upstream.resolving.syntax import Def, Signature, signature_of
@@ -137,7 +137,7 @@ class DecoratorEffect:
         options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
     """
 
-    outcome: Outcome
+    outcome: DecoratorOutcome
     kind: Kind | None = None
     touched: frozenset[str] = frozenset()
     is_open: bool = False

@@ -134,7 +134,9 @@ def field_or_slot(
     kind = flavour(lookup, owner)
     if kind == "ctypes" and not bound:
         return undecided(f"the _fields_ of {owner.qualname} may name {name}")
-    if node is None or is_class_var(node) or kind in ("", "enum", "ctypes"):
+    if node is None or kind in ("", "enum", "ctypes"):
+        return None
+    if is_class_var(node) or is_keyword_mark(node):
         return None
     if kind == "namedtuple" and not is_direct(lookup, owner):
         return None  # a class below a named tuple adds no fields to it
@@ -370,6 +372,15 @@ def is_class_var(node: ast.AnnAssign) -> bool:
     """
     text = ast.unparse(node.annotation)
     return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
+
+
+def is_keyword_mark(node: ast.AnnAssign) -> bool:
+    """Whether an annotation is that of `_: KW_ONLY`, which makes no field.
+
+    Args:
+        node: The annotation; all fields below it are passed by keyword only.
+    """
+    return dotted(node.annotation).split(".")[-1] == "KW_ONLY"
 
 
 def option_value(node: ast.expr | None) -> bool | None:

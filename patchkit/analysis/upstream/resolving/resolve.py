@@ -4,6 +4,7 @@ from copy import copy
 from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, ReleaseSource
+from patchkit.analysis.upstream.resolving.callables import may_be_called
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.constructors import call_signature
 from patchkit.analysis.upstream.resolving.deciding import Platform
@@ -18,6 +19,7 @@ from patchkit.analysis.upstream.resolving.values import (
     State,
     Value,
     Values,
+    undecided,
 )
 from patchkit.analysis.upstream.resolving.wrapped import (
     WrappedCode,
@@ -25,6 +27,11 @@ from patchkit.analysis.upstream.resolving.wrapped import (
     wrapped_by,
 )
 from patchkit.core.rows.target import Item, Target, TargetStep
+
+TOO_DEEP = (
+    "its source is nested too deep to be followed, or leads through too many modules"
+)
+"""Why a target is undecided that Python's stack is too small for."""
 
 
 class Resolution:
@@ -145,6 +152,11 @@ class Resolution:
         return signatures.pop()
 
     @cached_property
+    def is_callable(self) -> bool:
+        """Whether it is an object that is no function, and may be called all the same."""
+        return any(may_be_called(self._lookup, variant) for variant in self._deciding)
+
+    @cached_property
     def _deciding(self) -> tuple[Value, ...]:
         """The variants without fallbacks for an optional import; all if there are only these."""
         regular = tuple(
@@ -194,6 +206,17 @@ class Resolver:
         Raises:
             UpstreamError: The release cannot be read.
         """
+        try:
+            variants = self._variants(target)
+        except RecursionError:
+            variants = (undecided(TOO_DEEP),)
+        return Resolution(target, variants, self.lookup)
+
+    def _variants(self, target: Target) -> Values:
+        """Return what a target may be, the present values first."""
+        fault = self._package_fault(target.module)
+        if fault:
+            return (undecided(fault),)
         values: Values = (self.lookup.module(target.module),)
         steps = target.steps
         for number, step in enumerate(steps, start=1):
@@ -206,7 +229,17 @@ class Resolver:
             _distinct(values),
             key=lambda value: (value.is_import_fallback, value.state != "present"),
         )
-        return Resolution(target, tuple(variants), self.lookup)
+        return tuple(variants)
+
+    def _package_fault(self, module: str) -> str:
+        """Say which package around a module cannot be read, so that it cannot be imported."""
+        package = module.rpartition(".")[0]
+        while package:
+            tree = self.modules.get(package)
+            if tree is not None and tree.fault:
+                return f"{tree.path}: {tree.fault}"
+            package = package.rpartition(".")[0]
+        return ""
 
     def storage(self, resolution: Resolution) -> str:
         """Say where instances store what a target seems to name on a class.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import pytest
 
 from analysis.upstream.memory import resolve
+from patchkit.analysis.upstream.resolving.values import Kind
 
 IMPORTS = """
 import dataclasses, enum, typing
@@ -176,3 +180,31 @@ def test_members_of_classes_that_code_makes(qualname: str, answer: str) -> None:
     """A field of an unknown base is not sure; members of a class that a call makes are open."""
     resolution = resolve(IMPORTS + MIXED, qualname)
     assert f"{resolution.state} {resolution.kind} {resolution.is_sure}" == answer
+
+
+def test_the_mark_of_keyword_fields_is_no_field() -> None:
+    """Each annotation of a real dataclass is told as a field where `dataclasses` has one."""
+    source = (
+        "import dataclasses\n"
+        "from dataclasses import KW_ONLY, dataclass\n"
+        "@dataclass\n"
+        "class Marked:\n"
+        "    a: int\n"
+        "    _: KW_ONLY\n"
+        "    b: int = 1\n"
+        "@dataclass\n"
+        "class Named:\n"
+        "    rest: dataclasses.KW_ONLY\n"
+        "    b: int\n"
+    )
+    space: dict[str, Any] = {}
+    # Not with this file's `from __future__ import annotations`.
+    exec(compile(source, "up", "exec", dont_inherit=True), space)
+    for cls, names in (("Marked", ("a", "_", "b")), ("Named", ("rest", "b"))):
+        real = {field.name for field in dataclasses.fields(space[cls])}
+        told = {
+            name
+            for name in names
+            if resolve(source, f"{cls}.{name}").kind is Kind.FIELD
+        }
+        assert told == real

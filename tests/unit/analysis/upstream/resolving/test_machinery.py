@@ -31,7 +31,8 @@ def classes() -> dict[str, type]:
     # Pydantic and dataclasses look the module of a class up.
     sys.modules["up"] = module
     try:
-        exec(SOURCE, vars(module))
+        code = compile(SOURCE, "up", "exec", dont_inherit=True)
+        exec(code, vars(module))
     finally:
         del sys.modules["up"]
     return {

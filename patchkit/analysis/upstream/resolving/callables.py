@@ -1,0 +1,26 @@
+"""Tells which objects that are no functions can be called: instances, and partial functions."""
+
+from patchkit.analysis.upstream.resolving.outside import has_member
+from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value
+
+_PARTIAL = frozenset({"functools.partial", "functools.partialmethod"})
+
+
+def may_be_called(lookup: Lookup, value: Value) -> bool:
+    """Whether an object is called, or may be: a partial function, or one with a `__call__`.
+
+    Args:
+        lookup: The release.
+        value: The object: what a name is assigned to.
+    """
+    cls = value.instance_of
+    if cls is None:
+        return False
+    if cls.kind is Kind.OUTSIDE:
+        return cls.dotted in _PARTIAL or has_member(cls.dotted, "__call__") is True
+    members = lookup.member(cls, "__call__")
+    # A class has the `__call__` of `type`, its instances do not.
+    return any(
+        member.state != "absent" and not member.dotted.startswith("builtins.type.")
+        for member in members
+    )
