@@ -250,6 +250,34 @@ def drawn(
     return found
 
 
+def drawn_machinery(
+    names: list[str], wanted: int, chance: random.Random
+) -> list[tuple[str, str, str]]:
+    """Draw what metaclasses and decorators put on classes; half of it is of other classes."""
+    classes: list[tuple[str, str, type]] = []
+    known: set[str] = set()
+    for module in names:
+        for name, value in list(vars(sys.modules[module]).items()):
+            if issubclass(type(value), type) and value.__module__ == module:
+                classes.append((module, name, value))
+                known.update(special_names(value))
+    if not classes:
+        return []
+    found: dict[tuple[str, str, str], None] = {}
+    everywhere = sorted(known)
+    for number in range(wanted):
+        module, name, value = chance.choice(classes)
+        own = sorted(special_names(value)) if number % 2 else everywhere
+        found["machinery", module, f"{name}.{chance.choice(own)}"] = None
+    return list(found)
+
+
+def special_names(cls: type) -> set[str]:
+    """List the names with an underscore in front that a class has, or its metaclass."""
+    names = {*dir(cls), *dir(type(cls))}
+    return {one for one in names if one[:1] == "_" and one.isidentifier()}
+
+
 def answer(sort: str, module: str, qualname: str) -> dict[str, Any]:
     """Say all that is so at a place."""
     owner, value = locate(module, qualname)
@@ -342,6 +370,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=32)
     options.add_argument("--modules", type=int, default=100)
     options.add_argument("--targets", type=int, default=300)
+    options.add_argument("--machinery", type=int, default=0)
     given = options.parse_args()
     say, sys.stdout = sys.stdout, sys.stderr
     chance = random.Random(f"{given.seed} {given.package}")
@@ -355,6 +384,7 @@ def main() -> None:
     chance.shuffle(names)
     imported, failed = import_some(names, given.modules)
     asked = drawn(imported, given.targets, chance)
+    asked += drawn_machinery(imported, given.machinery, chance)
     rows = []
     for one in asked:
         try:

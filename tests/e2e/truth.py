@@ -123,6 +123,8 @@ class Answer:
         static, name = self.static, self.static.target.qualname.rpartition(".")[2]
         if static.kind in (Kind.ITEM, Kind.FIELD, Kind.GENERATED):
             return
+        if self.truth["sort"] == "machinery":  # each class has its own
+            return
         if static.kind is Kind.OUTSIDE:
             if not (static.module and name in UNIQUE):
                 self.places = [[".", _spelled(one.dotted)] for one in static.variants]

@@ -78,6 +78,8 @@ _WRITTEN = {
 """Attributes that may be generated for a class, by its flavour."""
 _STATE_METHODS = frozenset({"__getstate__", "__setstate__"})
 """Methods that a dataclass gets if it is frozen and has slots."""
+_PACKAGES = {"attrs": "attr", "pydantic": "pydantic", "unknown": "pydantic"}
+"""The package whose decorator makes a class of a flavour."""
 _CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
 """Flavours of classes that pass what they are called with to `__init__`."""
 
@@ -140,62 +142,32 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
         reason = f"written by the {kind}"
         method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
         return replace(method, signature=signature, is_sure=signature is not None)
-    of_options = _written_by_options(lookup, owner, name, kind)
-    if of_options is not None:
-        return of_options
+    set_besides = _set_besides(lookup, owner, name)
+    if set_besides is not None:
+        return set_besides
     if name in _WRITTEN[kind]:
         return undecided(f"the {kind} may write {name}")
     return None
 
 
-def _written_by_options(
-    lookup: Lookup, owner: Value, name: str, kind: str
-) -> Value | None:
-    """Return what a dataclass has beside its methods; None for another name or another class.
+def _set_besides(lookup: Lookup, owner: Value, name: str) -> Value | None:
+    """Return what a class decorator puts on its class beside methods; None for another name.
 
     Args:
         lookup: The release.
         owner: The class.
         name: The name of the attribute.
-        kind: The flavour of the class.
     """
     effects = class_effects(lookup, owner)
-    # Of a class that derives from a dataclass, the base has it.
-    if effects.flavour not in DATACLASSES:
-        return None
-    written = owner.own_attribute(
-        name, Kind.GENERATED, *owner.nodes, reason=f"written by the {kind}"
-    )
-    is_pydantic = effects.flavour != "dataclass"
-    if is_pydantic and may_be_set("pydantic.dataclasses", name):
-        if effects.flavour == "pydantic" and name in OF_PYDANTIC_DATACLASS:
-            return written
-        return undecided(f"the {kind} may set {name}")
     if effects.flavour == "pydantic" and name in OF_PYDANTIC_DATACLASS:
-        return written
-    if name in _STATE_METHODS:
-        return _state_method(written, effects)
+        reason = "set by pydantic"
+        return owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
+    package = _PACKAGES.get(effects.flavour, "")
+    # A dataclass that is frozen, too, gets methods for the state in its slots.
+    has_slots = "slots" in effects.options or SPREAD in effects.options
+    if may_be_set(package, name) or (has_slots and name in _STATE_METHODS):
+        return undecided(f"the decorator of {owner.qualname} may set {name}")
     return None
-
-
-def _state_method(written: Value, effects: ClassEffects) -> Value | None:
-    """Return `__setstate__` or `__getstate__` of a dataclass, which has it if frozen with slots.
-
-    Args:
-        written: The method, if it is there.
-        effects: What is known of the decorator.
-    """
-    answers: list[bool | None] = []
-    for option in ("frozen", "slots"):
-        if SPREAD in effects.options and option not in effects.options:
-            answers.append(None)
-        else:
-            answers.append(option_value(effects.options.get(option)))
-    if False in answers and effects.flavour != "unknown":
-        return None
-    if None in answers or effects.flavour == "unknown":
-        return undecided(f"frozen and slots decide whether it has {written.qualname}")
-    return written
 
 
 def _init_signature(lookup: Lookup, value: Value) -> Signature | None:

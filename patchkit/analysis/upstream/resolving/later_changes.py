@@ -18,7 +18,7 @@ from patchkit.analysis.upstream.resolving.values import Value
 
 
 class Setting(NamedTuple):
-    """A statement that sets or deletes an attribute of a class.
+    """A statement below a class, which may set or delete an attribute of it.
 
     Args:
         text: Where it stands, for the report: "line 12", or "fix() at line 12".
@@ -45,18 +45,6 @@ class LaterChanges(NamedTuple):
     replaced_reason: str = ""
 
 
-class _LaterStatement(NamedTuple):
-    """A statement that runs below a class, when its module is imported.
-
-    Args:
-        statement: The statement.
-        function: The function that it stands in; '' for the module itself.
-    """
-
-    statement: ast.stmt
-    function: str = ""
-
-
 def changes_below(owner: Value) -> LaterChanges:
     """List what the code of a module may change on a class after its definition.
 
@@ -73,37 +61,26 @@ def changes_below(owner: Value) -> LaterChanges:
 
 def _changes_below(owner: Value) -> LaterChanges:
     """Work out what is changed on a class later; see `changes_below`, which remembers it."""
-    changes = LaterChanges({})
+    names: dict[str, Setting] = {}
+    open_reason = ""
+    replaced_reason = ""
     tree = owner.module_tree
     # A name that occurs only where it is defined is not changed: this spares most classes the walk.
     name = owner.class_statement.name.encode()
     if tree.source.count(name) < 2:
-        return changes
+        return LaterChanges(names)
     end = owner.classes[0].end_lineno or 0  # of the outermost class around it
-    for later in _later_statements(tree, end):
-        for node in expressions(later.statement):
-            changes = _with_node(changes, later, node, owner)
-    return changes
-
-
-def _with_node(
-    changes: LaterChanges, later: _LaterStatement, node: ast.AST, owner: Value
-) -> LaterChanges:
-    """Add what one expression of a statement changes on a class."""
-    place = f"line {later.statement.lineno}"
-    if later.function:
-        place = f"{later.function}() at {place}"
-    attribute = _attribute_set(node, owner.qualname)
-    if attribute:
-        setting = Setting(place, later.statement)
-        return changes._replace(names={**changes.names, attribute: setting})
-    reason = f"{place} may set it on {owner.qualname}"
-    if attribute is None:  # `setattr` with a name that is computed
-        replaced_reason = changes.replaced_reason or reason
-        changes = changes._replace(replaced_reason=replaced_reason)
-    elif not _passes_on(later.statement, node, owner.qualname):
-        return changes
-    return changes._replace(open_reason=changes.open_reason or reason)
+    for place, statement in _later_statements(tree, end):
+        reason = f"{place} may set it on {owner.qualname}"
+        for node in expressions(statement):
+            attribute = _attribute_set(node, owner.qualname)
+            if attribute:
+                names[attribute] = Setting(place, statement)
+            elif attribute is None:  # `setattr` with a name that is computed
+                replaced_reason = replaced_reason or reason
+            elif _passes_on(statement, node, owner.qualname):
+                open_reason = open_reason or reason
+    return LaterChanges(names, open_reason or replaced_reason, replaced_reason)
 
 
 def _attribute_set(node: ast.AST, owner: str) -> str | None:
@@ -132,7 +109,7 @@ def _attribute_set(node: ast.AST, owner: str) -> str | None:
     return ""
 
 
-def _later_statements(tree: ModuleTree, end: int) -> Iterator[_LaterStatement]:
+def _later_statements(tree: ModuleTree, end: int) -> Iterator[Setting]:
     """List the statements that run after a line of a module, and in functions that these call.
 
     Args:
@@ -145,7 +122,7 @@ def _later_statements(tree: ModuleTree, end: int) -> Iterator[_LaterStatement]:
         if isinstance(statement, DEFS):
             functions[statement.name] = statement
         if (statement.end_lineno or 0) > end:
-            yield _LaterStatement(statement)
+            yield Setting(f"line {statement.lineno}", statement)
             called += _names_called(statement)
     # The list grows while functions call further ones.
     for name in called:
@@ -153,7 +130,7 @@ def _later_statements(tree: ModuleTree, end: int) -> Iterator[_LaterStatement]:
         if function is None:
             continue
         for statement in statements(function.body):
-            yield _LaterStatement(statement, name)
+            yield Setting(f"{name}() at line {statement.lineno}", statement)
             called += _names_called(statement)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.values import (
+    METHODS,
     Kind,
     Lookup,
     Scope,
@@ -215,7 +216,9 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     if not is_last:
         return values
     signature = None
-    if len(values) == 1:
+    # A method that is read from an instance is called without `self`, one from a class with it.
+    is_read_from_owner = isinstance(node, ast.Attribute) and values[0].kind in METHODS
+    if len(values) == 1 and not is_read_from_owner:
         signature = values[0].signature
     definition = Value(
         "present",

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.literals import literal_text
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
-from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _OPENS = re.compile(
     rb"\b(?:globals|vars|locals)\(\)(?:\[.*\]\s*=[^=]|\.(?:update|setdefault|pop|clear)\b|[,)\n])"
@@ -21,8 +22,10 @@ line, and `modules[__name__]`, unless it is only read as in `modules[__name__].x
 """
 
 
-_USES_IN_INIT = 2
-"""How often `self.namespace = namespace` names the namespace: once on each side."""
+_SETS_NAME = re.compile(r"\bself\.(\w+)\[self\.(\w+)\] = ")
+"""How a lazy loader sets its name: `self.namespace[self.name] = module`."""
+_USES = 2
+"""How often a loader names what it stores: where it is stored, and where it is from or for."""
 
 
 class _OpenCode(NamedTuple):
@@ -73,7 +76,7 @@ def _open_code(lookup: Lookup, tree: ModuleTree, starts: list[int]) -> _OpenCode
         place = f"at line {line + 1}: {text}"
         if text.startswith("exec(") and _is_in_class_body(tree.tree, line + 1):
             continue  # it binds names of the class
-        call = loaders.get(start)
+        call = loaders.get(line + 1)
         name = None
         if call is not None:
             name = _name_of_loader(lookup, tree, call)
@@ -84,17 +87,12 @@ def _open_code(lookup: Lookup, tree: ModuleTree, starts: list[int]) -> _OpenCode
 
 
 def _calls_with_globals(tree: ModuleTree) -> Iterator[tuple[int, ast.Call]]:
-    """List the calls that are passed `globals()`, each with where that begins in the text."""
-    line_starts = [0]
-    for line in tree.source.split(b"\n"):
-        line_starts.append(line_starts[-1] + len(line) + 1)
+    """List the calls that are passed `globals()`, each with the line of that."""
     for node in ast.walk(tree.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        for argument in node.args:
-            if _is_globals(argument):
-                start = line_starts[argument.lineno - 1] + argument.col_offset
-                yield start, node
+        if isinstance(node, ast.Call):
+            for argument in node.args:
+                if _is_globals(argument):
+                    yield argument.lineno, node
 
 
 def _is_globals(node: ast.expr) -> bool:
@@ -125,72 +123,20 @@ def _name_of_loader(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> str | N
     values = lookup.evaluate(call.func, Scope(tree))
     if len(values) != 1 or not values[0].has_class_statement:
         return None
-    maker = _method(values[0], "__init__")
-    if maker is None or call.keywords:
+    cls = values[0].class_statement
+    text = ast.unparse(cls)
+    settings = _SETS_NAME.findall(text)
+    makers = [part for part in cls.body if getattr(part, "name", "") == "__init__"]
+    if len(settings) != 1 or len(makers) != 1 or not isinstance(makers[0], DEFS):
         return None
-    parameters = [argument.arg for argument in maker.args.args[1:]]
-    namespace = ""
-    names: dict[str, str] = {}
-    for parameter, argument in zip(parameters, call.args, strict=False):
+    namespace, key = settings[0]
+    name = None
+    for parameter, argument in zip(makers[0].args.args[1:], call.args, strict=False):
         if _is_globals(argument):
-            namespace = parameter
-        elif isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            names[parameter] = argument.value
-    return _only_name(values[0], maker, namespace, names)
-
-
-def _only_name(
-    value: Value, maker: Def, namespace: str, names: dict[str, str]
-) -> str | None:
-    """Return the name under which a class sets an attribute of a namespace.
-
-    Args:
-        value: The class.
-        maker: Its `__init__`.
-        namespace: The parameter that is passed the namespace.
-        names: The strings that other parameters are passed.
-
-    Returns:
-        None if it may set more than one name.
-    """
-    stored = _stored_parameters(maker)
-    attribute = stored.get(namespace)
-    if attribute is None:
-        return None
-    uses = 0
-    set_by: set[str] = set()
-    for node in ast.walk(value.class_statement):
-        used_name = getattr(node, "id", getattr(node, "attr", ""))
-        if used_name in (namespace, attribute):
-            uses += 1
-        elif isinstance(node, ast.Subscript):
-            holder = dotted(node.value).rpartition(".")[2]
-            if holder == attribute and isinstance(node.ctx, ast.Store):
-                uses -= 1
-                set_by.add(dotted(node.slice).rpartition(".")[2])
-    if uses != _USES_IN_INIT or len(set_by) != 1:
-        return None
-    key = set_by.pop()
-    for parameter, text in names.items():
-        if stored.get(parameter) == key:
-            return text
-    return None
-
-
-def _stored_parameters(maker: Def) -> dict[str, str]:
-    """Return the attribute in which an `__init__` stores each parameter: `self.a = p`."""
-    stored: dict[str, str] = {}
-    for statement in maker.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
-            target = statement.targets[0]
-            if isinstance(target, ast.Attribute):
-                stored[statement.value.id] = target.attr
-    return stored
-
-
-def _method(value: Value, name: str) -> Def | None:
-    """Return a method that a class itself defines; None if it has none of the name."""
-    for statement in value.class_statement.body:
-        if isinstance(statement, DEFS) and statement.name == name:
-            return statement
-    return None
+            is_only_stored = f"self.{namespace} = {parameter.arg}\n" in text
+            for used in (rf"\.{namespace}\b", rf"\b{parameter.arg}\b"):
+                if not is_only_stored or len(re.findall(used, text)) != _USES:
+                    return None
+        elif f"self.{key} = {parameter.arg}\n" in text:
+            name = literal_text(lookup.evaluate(argument, Scope(tree)))
+    return name
