@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.literals import literal_text
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _OPENS = re.compile(
@@ -126,17 +126,43 @@ def _name_of_loader(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> str | N
     cls = values[0].class_statement
     text = ast.unparse(cls)
     settings = _SETS_NAME.findall(text)
-    makers = [part for part in cls.body if getattr(part, "name", "") == "__init__"]
-    if len(settings) != 1 or len(makers) != 1 or not isinstance(makers[0], DEFS):
+    maker = _maker(cls)
+    if len(settings) != 1 or maker is None:
         return None
     namespace, key = settings[0]
     name = None
-    for parameter, argument in zip(makers[0].args.args[1:], call.args, strict=False):
+    parameters = maker.args.args[1:]
+    for parameter, argument in zip(parameters, call.args, strict=False):
+        parameter_name = parameter.arg
         if _is_globals(argument):
-            is_only_stored = f"self.{namespace} = {parameter.arg}\n" in text
-            for used in (rf"\.{namespace}\b", rf"\b{parameter.arg}\b"):
-                if not is_only_stored or len(re.findall(used, text)) != _USES:
-                    return None
-        elif f"self.{key} = {parameter.arg}\n" in text:
-            name = literal_text(lookup.evaluate(argument, Scope(tree)))
+            if not _is_only_stored(text, parameter_name, namespace):
+                return None
+        elif f"self.{key} = {parameter_name}\n" in text:
+            values = lookup.evaluate(argument, Scope(tree))
+            name = literal_text(values)
     return name
+
+
+def _maker(cls: ast.ClassDef) -> Def | None:
+    """Return the `__init__` that a class itself defines; None if it has none."""
+    for statement in cls.body:
+        if isinstance(statement, DEFS) and statement.name == "__init__":
+            return statement
+    return None
+
+
+def _is_only_stored(text: str, parameter: str, attribute: str) -> bool:
+    """Whether a class does nothing with a namespace but to store it and to set one name.
+
+    Args:
+        text: The class.
+        parameter: The parameter that is passed the namespace.
+        attribute: The attribute that it is stored in.
+    """
+    if f"self.{attribute} = {parameter}\n" not in text:
+        return False
+    uses_of_parameter = re.findall(rf"\b{parameter}\b", text)
+    if len(uses_of_parameter) != _USES:
+        return False
+    uses_of_attribute = re.findall(rf"\.{attribute}\b", text)
+    return len(uses_of_attribute) == _USES
