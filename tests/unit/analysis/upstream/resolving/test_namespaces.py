@@ -37,6 +37,27 @@ class Eager(LazyLoader):
         self._local_name = local_name
         self._namespace = parent_module_globals
         self._namespace.update(vars(importlib.import_module(name)))
+
+
+class Both:
+    def __init__(self, local_name, parent_module_globals, name):
+        self._local_name = local_name
+        self._namespace = parent_module_globals
+        self._load(importlib.import_module(name))
+
+    def _load(self, module):
+        self._namespace[self._local_name] = module
+        self._namespace.update(vars(module))
+
+
+class Direct:
+    def __init__(self, local_name, parent_module_globals, name):
+        self._local_name = local_name
+        self._namespace = parent_module_globals
+        parent_module_globals.update(vars(importlib.import_module(name)))
+
+    def _load(self, module):
+        self._namespace[self._local_name] = module
 """
 USERS = """
 from up.loaders import LazyLoader
@@ -48,9 +69,9 @@ decoder = LazyLoader(
 )
 """
 EAGER = """
-from up.loaders import Eager
+from up.loaders import {0}
 
-json = Eager("json", globals(), "json")
+json = {0}("json", globals(), "json")
 """
 
 
@@ -69,11 +90,14 @@ def test_a_lazy_loader_sets_one_name(
     assert package.has("users", "json_decoder")
 
 
+@pytest.mark.parametrize("cls", ["Eager", "Both", "Direct"])
 def test_a_class_that_does_more_with_a_namespace_opens_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cls: str
 ) -> None:
     """Such as one that updates it: then any name may be bound."""
-    package = RealPackage(tmp_path, monkeypatch, loaders=LOADERS, eager=EAGER)
+    package = RealPackage(
+        tmp_path, monkeypatch, loaders=LOADERS, eager=EAGER.format(cls)
+    )
     assert package.has("eager", "dumps")
     assert package.resolve("eager", "dumps").state == "undecidable"
 
