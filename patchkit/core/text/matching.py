@@ -202,9 +202,9 @@ def _value(text: str) -> object:
     except (SyntaxError, ValueError):
         return text
     if isinstance(expression, ast.Constant):
-        # Not the value itself: 1 == 1.0, and 0.0 == -0.0.
+        # Not the value itself, as 1 == 1.0 == True.
         return type(expression.value), repr(expression.value)
-    return ast.dump(expression)  # an f-string
+    return ast.dump(expression)  # an f-string is no constant
 
 
 class ComparedTokens(NamedTuple):
