@@ -134,7 +134,7 @@ def functions_named(name: str, body: str, pack: str) -> Iterator[FunctionType]:
 def functions_beneath(
     function: FunctionType, pack: str, others: Collection[int] = ()
 ) -> list[FunctionType]:
-    """Return the functions of a pack that the decorators of a function have put it around.
+    """Return the functions of a pack that a function's decorators are around, the outermost first.
 
     What a Wrap or Decorate lies on is none of them: other patches may have put it there.
 
@@ -197,7 +197,11 @@ def _attributes_of(module: ModuleType, pack: str) -> Iterator[FunctionType]:
 
 
 def _first_own(value: Any, pack: str) -> FunctionType | None:
-    """As `_own`, for any object: quick, and without a question to one that has no function."""
+    """Do what `_own` does, quickly, for a value that may be any object.
+
+    Nothing is asked of an object without a function. A function without decorators counts, whatever
+    module it is from.
+    """
     if type(value) is FunctionType:
         if not hasattr(value, "__wrapped__"):
             return value
@@ -326,7 +330,9 @@ class SharedCode:
         self._packs: dict[str, list[_Holders]] = {}
 
     def renew(self, codes: Iterable[tuple[str, CodeType]]) -> None:
-        """Compare targets; ask anew which modules of packs are loaded, as their number grows.
+        """Note which code is at several targets; forget which modules of packs are loaded.
+
+        More of these may be loaded by now, so that `is_shared` has to search once more.
 
         Args:
             codes: Pairs of a target and a code that runs for it.

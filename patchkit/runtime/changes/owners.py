@@ -236,7 +236,7 @@ def read(owner: Any, step: TargetStep) -> Any:
     if isinstance(owner, type):
         of_metaclass = peek(type(owner), step)
         if of_metaclass is not MISSING and not hasattr(type(of_metaclass), "__set__"):
-            # A method of the metaclass (`type.__call__`) is none of the class, unlike `__name__`.
+            # A method of the metaclass, such as `type.__call__`, which `getattr` would find, too.
             return MISSING
     return getattr(owner, step, MISSING)  # a module's `__getattr__` may make it
 
@@ -256,7 +256,7 @@ def write(owner: Any, step: TargetStep, value: Any) -> None:
 
 
 def restore(owner: Any, step: TargetStep, original: Any) -> None:
-    """Delete an attribute or item that its owner did not have itself before.
+    """Undo `write` for an attribute or item that its owner did not have itself before.
 
     Args:
         owner: The object or container.

@@ -155,12 +155,13 @@ class Origins:
             return
         # The code of the attribute may lead on to patched ones. If it leads to none, the end is the
         # attribute's own site, which has no patches by now, or the site it is repointed with.
-        leader = site if is_known else self._sites.leader(*origin)
+        last_resort = site if is_known else self._sites.leader(*origin)
         ends = self._ends(origin, value, path)
-        further = [end for end in ends if isinstance(end, Site)]
-        if not further and leader is not None:
-            further = [leader]
-        if not further:
+        sites_behind = [end for end in ends if isinstance(end, Site)]
+        if not sites_behind and last_resort is not None:
+            sites_behind = [last_resort]
+        if not sites_behind:
+            # No changed attribute is behind it: then only its present value counts.
             values = namespace(origin.owner)
             current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
@@ -168,7 +169,7 @@ class Origins:
             # The attribute has a patch, which was put on while it had another value of this source.
             yield site
         else:
-            yield from further
+            yield from sites_behind
 
     # -- from names in the code to attributes ------------------------------------------------------
 

@@ -177,7 +177,7 @@ class _Pass:
             if source is None or source.current is MISSING:
                 continue
             holder = Holder(label, source, site.owner, site.name)
-            # For an item of a dict, this is the module in which its row names it.
+            # `home_of` is "" for an item of a dict; its row names it in the module `site.home`.
             module = home_of(site) or site.home
             if not is_within(module, source.rebind):
                 self._report(holder, " (out of scope)")
@@ -199,10 +199,11 @@ class _Pass:
         """
         name = site.name
         value = site.current
-        claims = self.stale.claims(value)
         if isinstance(name, Item):
             return  # the code shows no source of an item
-        # Of all sites that have had the value, none has another one by now to give to the copies.
+        # The source is one of the sites that have had the value. If all of them have it still, the
+        # site has the value of its source already.
+        claims = self.stale.claims(value)
         if all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)

@@ -125,6 +125,7 @@ class StaleValues:
         if any(value is wrapper for wrapper in site.wrappers):
             return True
         if value is site.current and site.layers:
+            # The outermost layer has made it: unless that is a Replace, the value is a wrapper.
             is_wrapper = not site.layers[-1].base
             return is_wrapper or maker_of(value) in self._bodies
         if any(value is replacement for replacement in site.replacements):
@@ -234,8 +235,8 @@ class StaleValues:
         if len(claims) != 1:
             return None
         (site,) = claims
-        is_made = any(value is wrapper for wrapper in site.wrappers)
-        if is_made:
+        is_made_for_site = any(value is wrapper for wrapper in site.wrappers)
+        if is_made_for_site:
             return site
         if is_defined_at(value, site.owner, site.name):
             return site

@@ -86,6 +86,7 @@ class Monitor:
         watched = self._of(function, copies=copies)
         others = [pair for pair in watched.listeners if pair[0] != target]
         is_shared = bool(others) or watched.function() is not function
+        # A call of such code does not show which of the targets it is of.
         if not copies and (is_shared or watched.is_shared):
             watched.is_shared = True
             raise TargetError("patches have put the same code at another target, too")

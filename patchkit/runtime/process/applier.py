@@ -318,9 +318,9 @@ class CopiesPass(Record, eq=False):
         if latecomers is not None:
             latecomers.revisit(self._revisit)
         copied = {copy.site for copy in (*outcome.rebound, *outcome.left)}
-        others = copied.difference(made)
+        changed_along = copied.difference(made)
         for group in groups:
-            group.facts = remarks(group, outcome, others, late=search.late)
+            group.facts = remarks(group, outcome, changed_along, late=search.late)
 
     def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
         """Repoint copies to the originals after patches were undone.

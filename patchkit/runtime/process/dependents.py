@@ -139,6 +139,7 @@ class Dependents(Record, eq=False):
             if change.place.module != module.__name__:  # what an AfterImport sets
                 value = sys.modules.get(change.place.module)
             for step in path:
+                # A later row has replaced an object in which the target lies.
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
             # An AddField changes the class itself. So a later row that has replaced the class is
@@ -146,18 +147,18 @@ class Dependents(Record, eq=False):
             if change.kind == "AddField":
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
-            # No target lies in a function.
-            is_whole = isinstance(change, (Replace, Decorate, SetByCall))
-            if is_whole and function_of(value) is None:
+            # What is replaced, and may hold targets of later rows. No target lies in a function.
+            puts_another = isinstance(change, (Replace, Decorate, SetByCall))
+            if puts_another and function_of(value) is None:
                 replaced.append(value)
         if replaced:
             found += [other for other in applied if _passes_through(other, replaced)]
-        movable = [
+        redoable = [
             other
             for other in applied
             if other in found and not _is_changed_by_others(other)
         ]
-        return _in_row_order([*movable, *self.inside(movable)])
+        return _in_row_order([*redoable, *self.inside(redoable)])
 
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
         """List the groups of later rows whose targets lie in objects that some groups have set.
@@ -170,24 +171,24 @@ class Dependents(Record, eq=False):
         Returns:
             Those that depend on them, without the groups themselves, in the order of their rows.
         """
-        wholes = list(groups)
+        outer_groups = list(groups)
         found: list[ChangeGroup] = []
-        for whole in wholes:
-            objects = _new_objects(whole)
-            if whole.moment == SERVING and whole.applied_to:
-                found += self.schedule.due(whole.module, AFTER)
+        for outer in outer_groups:
+            objects = _new_objects(outer)
+            if outer.moment == SERVING and outer.applied_to:
+                found += self.schedule.due(outer.module, AFTER)
             # Attributes that were added, and that later patches wrap there or in a subclass.
             added = [
                 site
-                for site in _replaced_sites(whole)
+                for site in _replaced_sites(outer)
                 if site.original is MISSING
                 and (len(site.layers) > 1 or self.maker.sites.deriving_from(site))
             ]
             if not objects and not added:
                 continue
             for other in self.schedule.groups():
-                is_candidate = other.rank > whole.rank and other not in wholes
-                if is_candidate and (
+                is_later = other.rank > outer.rank and other not in outer_groups
+                if is_later and (
                     _passes_through(other, objects) or self._wraps_added(other, added)
                 ):
                     found.append(other)
@@ -303,7 +304,7 @@ class Dependents(Record, eq=False):
         names: set[str] = set()  # of the patches on the targets of these groups
         for group in groups:
             sites = [site for _, site in group.made.sites]
-            # Else no patch has hidden anything here, and only one is there now.
+            # Otherwise each target has the layer of one patch alone, and none was hidden before.
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
                 # There is a list of names for each target.
                 names.update(*layers_of(group).values())

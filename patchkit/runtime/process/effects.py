@@ -211,9 +211,10 @@ class Effects:
     # -- the evidence -----------------------------------------------------------------------------
 
     def _observations(self, patience: float) -> dict[Key, str] | None:
-        """Return for each applied target whether it was called; None while another thread does so.
+        """Return for each applied target whether it was called.
 
-        Evidence from before the last change is read first, as its code may have run until then.
+        None while another thread is finding that out. Evidence from before the last change is read
+        first, as its code may have run until then.
         """
         if not self._guard.acquire(timeout=patience):
             return None

@@ -104,20 +104,20 @@ class Undoing(Record, eq=False):
         """
         if not patches:
             return {}
-        names: dict[Site, list[str]] = {}
+        names_by_site: dict[Site, list[str]] = {}
         kept: dict[str, list[str]] = {patch.name: [] for patch in patches}
         for patch in patches:
             for group in patch.groups:
                 for _, site in group.made.sites:
-                    names.setdefault(site, []).append(patch.name)
+                    names_by_site.setdefault(site, []).append(patch.name)
                     kept[patch.name] += subclasses_left(site.current, site.original)
-        errors, left = self._undo(patches, kept)
+        errors, holders = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
-        for holder in left:
+        for holder in holders:
             # A copy of a site that none of these patches has changed may be due to any of them.
-            for name in names.get(holder.site, kept):
+            for name in names_by_site.get(holder.site, kept):
                 kept[name].append(holder.words)
-        return {name: holders for name, holders in kept.items() if holders}
+        return {name: words for name, words in kept.items() if words}
 
     def undo(self, *patches: PatchState) -> list[Exception]:
         """Undo all changes of patches; the caller reports the errors.
@@ -149,6 +149,7 @@ class Undoing(Record, eq=False):
         errors: list[Exception] = []
         dependents = self.dependents
         groups = [group for patch in patches for group in reversed(patch.groups)]
+        # Their targets lie in what is undone here: they are redone in what is there afterwards.
         aside = dependents.set_aside(dependents.inside(groups))
         for group in groups:
             with self.turns.within(group):

@@ -121,7 +121,7 @@ def wrapped_at(
 
 
 def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
-    """Return a function that wraps the value of a location; a class binds methods by itself."""
+    """Return a function that wraps a location's value, and binds a method that no class binds."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
     # The value is the owner's own; or else a class inherits it, or an object has it from its class.
