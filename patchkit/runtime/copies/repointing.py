@@ -154,9 +154,8 @@ class _Pass:
             named_owner, name = _named(owner, step)
             if not self.stale.is_bound_from(named_owner, name, site):
                 continue
-            if (
-                value is site.current
-            ):  # two patches have put the same object at both sites
+            # Two patches may have put the same object at both sites: then it stays.
+            if value is site.current:
                 self._keepers.sites.follow(site, owner, step)
             else:
                 self._write(Holder(words(named_owner, name), site, owner, step))

@@ -94,7 +94,7 @@ class Notifier(Record, frozen=False, eq=False):
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Report a module as executed whose import has ended, and was waited for.
+        """Report a module as executed at the end of its import, if its loader does not report.
 
         Args:
             name: The dotted name of the module.
@@ -102,7 +102,7 @@ class Notifier(Record, frozen=False, eq=False):
         self._report_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
-        """Report the end of the import of a module that had already been reported as executed.
+        """Report the end of the import of a module, after its loader has reported its execution.
 
         Args:
             name: The dotted name of the module.

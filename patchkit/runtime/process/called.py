@@ -91,11 +91,11 @@ def _calls_only(made: Transaction) -> Transaction:
 
 
 def put_before(made: Transaction, earlier: Transaction) -> None:
-    """Add what another transaction has made to one, to be undone last.
+    """Add what an earlier transaction has made to a newer one, which undoes it last.
 
     Args:
-        made: the transaction to which it is added.
-        earlier: the other one.
+        made: the newer transaction.
+        earlier: the earlier one, such as what calls have made before their group was made again.
     """
     made.undos[:0] = earlier.undos
     made.calls[:0] = earlier.calls

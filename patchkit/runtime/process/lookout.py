@@ -63,9 +63,9 @@ class Lookout:
         self._states = states
         self._table = table
         self._look_at_patches = look_at_patches
-        self._unmet: dict[str, str] | None = None
+        self._unmet: dict[str, str] | None = None  # the reasons that were last written
         self.effects = Effects(schedule, states)
-        self.unpatched: UnpatchedTargets | None = None
+        self.unpatched: UnpatchedTargets | None = None  # made when it is needed
         self.last_words: list[Callable[[], None]] = []
         """Called when the process ends, to write further entries."""
         # 0 seconds: `take_charge` sets the time between looks; before that, no thread starts.

@@ -58,8 +58,8 @@ class Schedule:
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
-            modules = {part.place.module for part in parts_of(changes)}
-            for other in modules - {module}:
+            modules_set_in = {part.place.module for part in parts_of(changes)}
+            for other in modules_set_in - {module}:
                 self._setting_in.setdefault(other, []).append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
@@ -186,7 +186,7 @@ class Turns:
         with self._free:
             if not self._wait((target,), PATIENCE, give_up):
                 raise TimeoutError
-            if target.thread is not None:
+            if target.thread is not None:  # its own turn, or given up
                 return False
             target.thread = get_ident()
         return True
