@@ -132,7 +132,7 @@ def _depth_after(operator: str, depth: int) -> int:
 
 
 def function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Take from tokens those of the function that they begin with.
+    """Yield the tokens of the function that a text begins with, without its decorators.
 
     Args:
         tokens: The tokens of a text, decorators included.

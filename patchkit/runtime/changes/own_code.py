@@ -288,18 +288,20 @@ class CallEvidence(Record, frozen=False, eq=False):
             others: The objects that the value may lie on.
         """
         pack = self.package
-        lower: set[int] | None = None
+        lower_ids: set[int] | None = (
+            None  # of the functions in `others`, found if needed
+        )
         for function in functions_in(value, pack):
             self.add_function(function)
             home = function.__globals__.get("__name__")
             self.homes.add(str(home))
             if _is_of_wrap(function) or not hasattr(function, "__wrapped__"):
                 continue  # nothing lies beneath it, or only what others have put there
-            if lower is None:
-                lower = {
-                    id(one) for other in others for one in functions_in(other, pack)
+            if lower_ids is None:
+                lower_ids = {
+                    id(part) for other in others for part in functions_in(other, pack)
                 }
-            for inner in functions_beneath(function, pack, lower):
+            for inner in functions_beneath(function, pack, lower_ids):
                 self.beneath.append(inner.__code__)
         if is_unseen(value, pack):
             self.is_unseen = True

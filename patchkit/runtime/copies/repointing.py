@@ -140,7 +140,7 @@ class _Pass:
                 self._write(holder)
 
     def take_over(self, site: Site) -> None:
-        """Move the copies that were bound from a site to it, if they follow the site's source.
+        """Have copies that were bound from a site follow the site, and no longer the site's source.
 
         Before the site had patches of its own, it was a copy of the source like them, and all of
         them were repointed with the source.

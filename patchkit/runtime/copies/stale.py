@@ -307,7 +307,7 @@ def _referred_to_elsewhere(
 
 
 def _is_old(site: Site) -> bool:
-    """Whether a site has another value now than its original, and that can have been copied."""
+    """Whether the original of a site is outdated, and other code may have copied it."""
     original = site.original
     if not can_be_copied(site) or original is site.current:
         return False

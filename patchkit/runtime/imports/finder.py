@@ -171,7 +171,7 @@ class Finder:
         return self._provide(name)
 
     def instrument_spec(self, name: str, spec: ModuleSpec) -> None:
-        """Make a spec report that code has made without finders, if the module is watched.
+        """Have a spec report executions that was made without finders, if its module is watched.
 
         Args:
             name: The dotted name of the module.
@@ -253,7 +253,7 @@ class Finder:
 
 
 class BodyFinder(Finder):
-    """Arms the process just before a body executes that other code imports.
+    """Arms the process when other code than patchkit imports a body, just before that executes.
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
     this finder. It does nothing in a process with a session, which loads bodies itself.

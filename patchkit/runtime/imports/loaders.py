@@ -282,7 +282,7 @@ def _stand_in_of(loader: object) -> _StandIn | None:
 
 
 def _reporting_loader(name: str, loader: Any, notifier: Notifier) -> Any:
-    """Return a copy of a loader that reports; the loader itself if it does, or never can."""
+    """Return a copy of a loader that reports; the loader itself if it does already, or cannot."""
     stand_in = _stand_in_of(loader)
     if not hasattr(loader, "exec_module"):
         return loader

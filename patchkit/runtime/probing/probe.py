@@ -297,7 +297,7 @@ class Probe:
         self._journal.write("probed", target=target, reason=probed.reason)
 
     def _tell_at_end(self) -> None:
-        """Write modules to the journal whose import was not noticed, as the process ends."""
+        """As the process ends, write which targets' modules were imported without notice."""
         modules = [probed.target.module for probed in self._targets]
         main = module_run_as_main(
             modules, "it had begun to run before patchkit was there"

@@ -126,7 +126,7 @@ def _edits_inside(whole: Any, sites: Sites) -> Iterator[str]:
 
 
 def _patches_editing(functions: Iterable[Any], sites: Sites) -> Iterator[str]:
-    """Yield the patches that edit the code of one of some objects."""
+    """Yield the patches with an Edit of a function that is among some objects."""
     if not sites.has_noted("CodeSites"):  # no Edit was applied in this process
         return
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed

@@ -193,9 +193,9 @@ class Effects:
         waiting: dict[str, list[str]] = {}
         for group in self._schedule.groups():
             if group.module in modules and group.applied_to is None:
-                names = waiting.setdefault(group.patch.name, [])
-                if group.module not in names:
-                    names.append(group.module)
+                modules_of_patch = waiting.setdefault(group.patch.name, [])
+                if group.module not in modules_of_patch:
+                    modules_of_patch.append(group.module)
         self._journal.write("imported", modules=modules, patches=waiting)
 
     def after_fork(self) -> None:
@@ -347,6 +347,7 @@ def _evidence_of(group: ChangeGroup, target: str) -> "CallEvidence":
             for value in values:
                 evidence.add(value, others)
     for _, change in group.changes:
+        # The body's function, of which the target may have a copy, is no other one with that code.
         if isinstance(change, (Replace, Add)) and change.target == target:
             named = functions_named(change.body_name, group.patch.body, package)
             evidence.functions.update(map(id, named))

@@ -156,7 +156,7 @@ class Blocks(Record, eq=False):
                 return errors
 
     def _is_needed(self, state: PatchState) -> bool:
-        """Whether a patch would be applied, or wait for that, without the block that had it."""
+        """Whether a patch stays as it is after its last block: a role has it applied, or armed."""
         answer, _ = eligibility(state, self.states.roles)
         status_before_blocks, _, _ = state.former
         return answer != NOT_YET and status_before_blocks in {APPLIED, ARMED}

@@ -87,7 +87,7 @@ class Session:
             schedule, states, table, executions, undoing, copies, note_applied
         )
         self._inspection = Inspection(table, executions, undoing)
-        self._entering: set[tuple[Role, int]] = set()
+        self._entering: set[tuple[Role, int]] = set()  # a role, and the thread's id
         self._why_unreachable = "it had begun to run before patchkit was there"
 
     @cached_property
@@ -120,7 +120,7 @@ class Session:
         self.lookout.report_other_copies()
         self._table.awaits_role = not (roles or lent)
         if self._table.awaits_role:
-            self._table.decide_serving(frozenset(Role))  # they may be imported by then
+            self._table.decide_serving(frozenset(Role))  # an import cannot wait for it
         watched = self._schedule.modules | self.hooks.keys()
         self._finder.watch(watched)
         self._finder.install()
@@ -164,7 +164,7 @@ class Session:
     # -- called by the finder --------------------------------------------------------------------
 
     def importing(self, name: str) -> None:
-        """Apply what is due before a module executes, and undo what was for its last execution.
+        """Undo what belongs to a module's last execution; apply what is due before the next one.
 
         Args:
             name: The dotted name of the module.

@@ -57,7 +57,7 @@ class Undoing(Record, eq=False):
     on_made: Callable[[], None]
 
     def prepare_execution(self, module: str) -> None:
-        """Undo some of what was applied to a module before it executes again.
+        """Before a module executes again, undo some of what was applied to it.
 
         The calls of AfterImports are undone now, as their undos may use the module as it is. If the
         module is a body, or another one in which a call sets targets, all changes of these groups
@@ -240,7 +240,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether the process has a role of a patch, whose changes for these versions are made."""
+        """Whether a patch is for a role here, and all of its changes that apply here are made."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):
