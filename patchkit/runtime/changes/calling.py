@@ -241,16 +241,16 @@ def _loaded(code: CodeType, instructions: re.Pattern[str]) -> dict[str, None]:
         if instructions.search(instruction.opname):
             argument = instruction.argval
             # Some instructions have two names, such as LOAD_FAST_LOAD_FAST.
-            several = (argument,)
+            arguments = (argument,)
             if isinstance(argument, tuple):
-                several = argument
-            for name in several:
+                arguments = argument
+            for name in arguments:
                 if isinstance(name, str):
                     names[name] = None
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            inner = _loaded(constant, instructions)
-            shared = [name for name in constant.co_freevars if name in inner]
+            inner_names = _loaded(constant, instructions)
+            shared = [name for name in constant.co_freevars if name in inner_names]
             names.update(dict.fromkeys(shared))
     return names
 

@@ -46,12 +46,12 @@ def values_at(site: Site, patch: str) -> tuple[list[Any], list[Any]]:
     Returns:
         The values that the layers of the patch have made; the original, and those of other layers.
     """
-    own: list[Any] = []
+    values_of_patch: list[Any] = []
     others = [site.original]
     for layer in site.layers:
-        values = own if layer.patch == patch else others
+        values = values_of_patch if layer.patch == patch else others
         values.append(layer.value)
-    return own, others
+    return values_of_patch, others
 
 
 def is_unseen(value: Any, pack: str) -> bool:
@@ -362,8 +362,8 @@ class SharedCode:
         if pack not in self._packs:
             self._packs[pack] = self._search(pack)
         for holders in self._packs[pack]:
-            found = holders.get(identity, ())
-            if not functions.issuperset(found):
+            function_ids = holders.get(identity, ())
+            if not functions.issuperset(function_ids):
                 self._shared[identity] = code
                 return True
         return False

@@ -132,9 +132,9 @@ def peek(owner: Any, step: TargetStep) -> Any:
         if type(owner) in {list, tuple}:
             return item_of(owner, step)
         return MISSING
-    own = namespace(owner)
-    if step in own:
-        return own[step]
+    own_values = namespace(owner)
+    if step in own_values:
+        return own_values[step]
     if isinstance(owner, ModuleType):
         return MISSING
     return inherited(owner, step)
@@ -207,18 +207,18 @@ def item_of(owner: Any, item: Item) -> Any:
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) -> str:
     """Return the message for a step that its owner does not have, with similar names."""
-    named = owner if isinstance(owner, (ModuleType, type)) else type(owner)
+    named_owner = owner if isinstance(owner, (ModuleType, type)) else type(owner)
     if isinstance(step, Item):
-        shown = f"item {step}"
+        shown_step = f"item {step}"
         name = str(step.key)
         names = [str(key) for key in owner] if isinstance(owner, dict) else []
     else:
-        shown = repr(step)
+        shown_step = repr(step)
         name = step
         names = list(namespace(owner))
     hint = near(name, names, most=2)
     target = f"{module.__name__}:{qualname}"
-    return f"target {target} is not there: {named.__name__} has no {shown}{hint}"
+    return f"target {target} is not there: {named_owner.__name__} has no {shown_step}{hint}"
 
 
 def read(owner: Any, step: TargetStep) -> Any:

@@ -235,8 +235,8 @@ class PreparedSets(Record, frozen=False, eq=False):
             if key not in named:
                 differences.append(difference)
         self._unnamed = [difference.name for difference in differences]
-        found = [each.name for each in differences if not each.is_new]
-        self.result = {"call": self.name, "left": [], "unnamed": found}
+        changed_names = [each.name for each in differences if not each.is_new]
+        self.result = {"call": self.name, "left": [], "unnamed": changed_names}
 
     def _put_layers(self, values_before: Iterable[Any]) -> None:
         """Put a layer on each named target whose value is not the one before the call."""

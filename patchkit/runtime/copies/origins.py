@@ -234,8 +234,8 @@ class Origins:
         if code is None:
             return set()
         if not isinstance(owner, type):
-            own = code.own(name)
-            return own | _by_star(code, name, owner)
+            own_bindings = code.own(name)
+            return own_bindings | _by_star(code, name, owner)
         # An attribute of a class is bound in its body, or by `Class.name = …` in its module.
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
@@ -284,12 +284,12 @@ def _imported(source: NameSource, module: ModuleType) -> Any:
     """Return the module that an import names; None if it is not loaded."""
     package = namespace(module).get("__package__") or ""
     parts = str(package).split(".")
-    outer: list[str] = []
+    outer_parts: list[str] = []
     if source.level:
         # One dot means the package itself, each further one the package around it.
-        outer = parts[: len(parts) + 1 - source.level]
+        outer_parts = parts[: len(parts) + 1 - source.level]
     # `from . import b` names no module, and a module outside of packages has the package "".
-    named_parts = filter(None, (*outer, source.module))
+    named_parts = filter(None, (*outer_parts, source.module))
     return sys.modules.get(".".join(named_parts))
 
 

@@ -35,22 +35,24 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
         The copies that were found.
     """
     stale = StaleValues(sites, keepers)
-    near: frozenset[str] = frozenset()
+    defining_modules: frozenset[str] = frozenset()
     if not scope.late:
-        near = _defining_modules(stale.sites)
-    search = CopySearch(stale, keepers, late=scope.late, near=near)
-    run = _Pass(stale, keepers)
+        defining_modules = _defining_modules(stale.sites)
+    search = CopySearch(stale, keepers, late=scope.late, near=defining_modules)
+    copies_pass = _Pass(stale, keepers)
     if stale.ids:
-        modules = dict.fromkeys((*scope.modules, *near))  # each of them once
-        run.settle(search.through(modules))
+        modules = dict.fromkeys(
+            (*scope.modules, *defining_modules)
+        )  # each of them once
+        copies_pass.settle(search.through(modules))
     for site in stale.sites:
-        run.take_over(site)
-    moved = run.update_patched_copies()
-    if moved:  # these have new values now, and may have copies themselves
-        later = repoint(moved, scope, keepers)
-        run.outcome.rebound.extend(later.rebound)
-        run.outcome.left.extend(later.left)
-    return run.outcome
+        copies_pass.take_over(site)
+    updated_sites = copies_pass.update_patched_copies()
+    if updated_sites:  # these have new values now, and may have copies themselves
+        later = repoint(updated_sites, scope, keepers)
+        copies_pass.outcome.rebound.extend(later.rebound)
+        copies_pass.outcome.left.extend(later.left)
+    return copies_pass.outcome
 
 
 def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
@@ -98,19 +100,19 @@ def restore(
     # Originals are right again. And by now, any module may have copied the patch's values.
     stale = StaleValues(sites, keepers, originals=False)
     search = CopySearch(stale, keepers, late=True, deep=deep)
-    run = _Pass(stale, keepers)
+    copies_pass = _Pass(stale, keepers)
     if stale.ids:
-        run.settle(search.through(scope.modules))
-    moved = run.update_patched_copies()
-    if moved:  # as in `repoint`
-        later = restore(moved, scope, keepers, deep=deep)
-        run.outcome.rebound.extend(later.rebound)
-        run.outcome.left.extend(later.left)
+        copies_pass.settle(search.through(scope.modules))
+    updated_sites = copies_pass.update_patched_copies()
+    if updated_sites:  # as in `repoint`
+        later = restore(updated_sites, scope, keepers, deep=deep)
+        copies_pass.outcome.rebound.extend(later.rebound)
+        copies_pass.outcome.left.extend(later.left)
     for site in stale.sites:
         # (An inherited attribute was deleted with its last layer.)
         if not site.layers and site.own:
-            run.rejoin(site)
-    return run.outcome
+            copies_pass.rejoin(site)
+    return copies_pass.outcome
 
 
 class _Pass:
@@ -166,10 +168,10 @@ class _Pass:
         Returns:
             The sites whose values have changed by that.
         """
-        moved: list[Site] = []
+        updated_sites: list[Site] = []
         sites = list(self._keepers.sites)
         if len(sites) == 1:
-            return moved  # there is no other one to be a copy of
+            return updated_sites  # there is no other one to be a copy of
         for site in filter(self.stale.may_be_copy, sites):
             label = words(site.owner, site.name)
             source = self.stale.source_of(site)
@@ -187,9 +189,9 @@ class _Pass:
             refused = site.set_original(source.current)
             for refusal in refused:
                 self.outcome.left.append(holder._replace(words=refusal))
-            moved.append(site)
+            updated_sites.append(site)
             self.outcome.rebound.append(holder)
-        return moved
+        return updated_sites
 
     def rejoin(self, site: Site) -> None:
         """Repoint a site with its source again, now that it has no patches of its own.

@@ -104,6 +104,7 @@ class CopySearch:
         Args:
             modules: The names of the modules.
         """
+        # A module with a copy has the copy among its values, or something that it was taken from.
         ids = self._stale.ids | _related_ids(self._stale.sites, late=self._late)
         loaded = sys.modules
         read = object.__getattribute__  # it loads no lazy module

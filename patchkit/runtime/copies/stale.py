@@ -55,7 +55,7 @@ class StaleValues:
         self.inner: dict[int, Site] = {}
         """The site of each function inside an original static method, class method or property."""
         sought: Iterable[tuple[Any, Site]] = patched
-        if not originals:
+        if not originals:  # after an undo, most values have no copy any more
             sought = _referred_to_elsewhere(patched, keepers)
         for value, site in sought:
             if value is not site.current and can_be_traced(value):

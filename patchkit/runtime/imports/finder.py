@@ -76,9 +76,9 @@ class Finder:
         Args:
             names: The dotted names of the modules.
         """
-        new = frozenset(names)
-        self._notifier.names.update(new)
-        self._packages.update(name.partition(".")[0] for name in new)
+        new_names = frozenset(names)
+        self._notifier.names.update(new_names)
+        self._packages.update(name.partition(".")[0] for name in new_names)
 
     def install(self) -> None:
         """Start watching."""
@@ -236,13 +236,13 @@ class Finder:
         before = itertools.takewhile(
             lambda finder: finder is not self, list(sys.meta_path)
         )
-        new = [
+        new_finders = [
             finder
             for finder in before
             if not isinstance(finder, Finder) and not self._has_overtaken(finder)
         ]
-        if new:
-            self._overtaken += new
+        if new_finders:
+            self._overtaken += new_finders
             sys.meta_path.insert(0, self)
             if self._on_risk is not None:
                 self._on_risk()

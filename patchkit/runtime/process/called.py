@@ -28,8 +28,8 @@ def half_imported(changes: Iterable[Placed], module: str) -> str | None:
         _the_call, *targets_set = change.parts
         for part in targets_set:
             name = part.place.module
-            found = sys.modules.get(name)
-            if name != module and found is not None and is_half_imported(found):
+            loaded = sys.modules.get(name)
+            if name != module and loaded is not None and is_half_imported(loaded):
                 return name
     return None
 

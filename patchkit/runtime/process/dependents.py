@@ -85,7 +85,7 @@ class Dependents(Record, eq=False):
                 importlib.import_module(group.patch.body)
         aside = self.set_aside(dependent)
         made: list[ChangeGroup] = []
-        again: list[ChangeGroup] = []
+        redone: list[ChangeGroup] = []
         try:
             if self.maker.make(group, changes, module):
                 made.append(group)
@@ -93,11 +93,11 @@ class Dependents(Record, eq=False):
                 self.repoint(made)  # later groups may find their targets through a copy
         finally:
             if aside:
-                again, _ = self.make_again(aside)
+                redone, _ = self.make_again(aside)
         if aside:
-            failed = [each.patch for each in aside if each not in again]
+            failed = [each.patch for each in aside if each not in redone]
             self.maker.states.stop_if_failed(failed)
-        return [*made, *again]
+        return [*made, *redone]
 
     def repoint(self, groups: Sequence[ChangeGroup]) -> None:
         """Repoint the copies of what groups have changed, in all modules.
@@ -207,10 +207,10 @@ class Dependents(Record, eq=False):
 
     def _wraps_added(self, group: ChangeGroup, added: Iterable[Site]) -> bool:
         """Whether a group changes an attribute that was added, or one that inherits it."""
-        own = [site for _, site in group.made.sites]
+        own_sites = [site for _, site in group.made.sites]
         for site in added:
             inheriting = self.maker.sites.deriving_from(site)
-            if any(other in own for other in (site, *inheriting)):
+            if any(other in own_sites for other in (site, *inheriting)):
                 return True
         return False
 
@@ -350,8 +350,8 @@ def _replaced_sites(group: ChangeGroup) -> list[Site]:
     found: list[Site] = []
     for _, site in group.made.sites:
         # A base layer replaces the value, others wrap it; a rank begins with that of the row.
-        own = [layer for layer in site.layers if layer.rank[0] == group.rank]
-        if any(layer.base or isinstance(layer.value, type) for layer in own):
+        own_layers = [layer for layer in site.layers if layer.rank[0] == group.rank]
+        if any(layer.base or isinstance(layer.value, type) for layer in own_layers):
             found.append(site)
     return found
 

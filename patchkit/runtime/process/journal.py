@@ -182,8 +182,8 @@ class Journal:
             raise OSError(
                 f"it is a link of another user (uid {folder.st_uid}), expected a folder"
             )
-        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS
-        fd = os.open(f"{directory}/{self._name}", new, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS
+        fd = os.open(f"{directory}/{self._name}", flags, 0o600)
         self._file = _identity(fd)
         os.close(fd)
 

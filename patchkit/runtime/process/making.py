@@ -236,8 +236,8 @@ def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
     layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
     for target, site in group.made.sites:
         layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
-    own = group.patch.name
-    return {target: list(names) or [own] for target, names in layers.items()}
+    own_patch = group.patch.name
+    return {target: list(names) or [own_patch] for target, names in layers.items()}
 
 
 # -- all or none -----------------------------------------------------------------------------------

@@ -128,9 +128,9 @@ class Undoing(Record, eq=False):
         Returns:
             The errors.
         """
-        errors, left = self._undo(patches)
-        for copy in left:
-            self.states.say("info", f"undo: out of reach: {copy.words}")
+        errors, holders = self._undo(patches)
+        for holder in holders:
+            self.states.say("info", f"undo: out of reach: {holder.words}")
         return errors
 
     def _undo(
@@ -161,14 +161,14 @@ class Undoing(Record, eq=False):
             # The groups in `aside` may find their targets through a copy. False: copies that cannot
             # be repointed are not looked for yet.
             self.restore_copies(False)
-        again, failures = dependents.make_again(aside)
-        if again:
-            dependents.repoint(again)
-        faults, left = self.restore_copies(kept is not None)
+        redone, redo_errors = dependents.make_again(aside)
+        if redone:
+            dependents.repoint(redone)
+        copy_errors, holders = self.restore_copies(kept is not None)
         if groups:
             self.on_made()  # other objects lie at the targets now
         dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
-        return [*errors, *failures, *faults], left
+        return [*errors, *redo_errors, *copy_errors], holders
 
     def after_fork(self) -> None:
         """Forget the other threads, which a child does not have, and undo what they had begun."""

@@ -217,9 +217,9 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             raise TypeError("cannot wrap a property that has no getter")
         return value.getter(_wrapped_callable(value.fget, by, around_method))
     if isinstance(value, functools.cached_property):
-        new = copy.copy(value)
-        new.func = _wrapped_callable(value.func, by, around_method)
-        return new
+        twin = copy.copy(value)
+        twin.func = _wrapped_callable(value.func, by, around_method)
+        return twin
     if isinstance(value, type):
         raise TypeError(
             f"found the class {value.__name__}, expected a function or method; wrap its "

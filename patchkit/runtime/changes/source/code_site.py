@@ -212,8 +212,8 @@ class CodeSite:
         """Whether all attributes of the function are original or from an edit, now or formerly."""
         for name, original in self._original.items():
             current = getattr(self.function, name)
-            ours = [original, *self._former[name]]
-            if not _contains(ours, current):
+            known_values = [original, *self._former[name]]
+            if not _contains(known_values, current):
                 return False
         return True
 
