@@ -123,7 +123,7 @@ class Origins:
                 yield from self._ends_of_source(source, attribute, value, path)
             elif source is None:
                 yield None
-            else:
+            else:  # something else, with the searched value or another one
                 yield source.constant is value
 
     def _ends_of_source(

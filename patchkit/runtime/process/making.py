@@ -378,7 +378,7 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
         record_sets(made, ready.change, cast("PreparedSets", ready.prepared))
         return
     if isinstance(ready.change, AfterImport):
-        made.of_calls[ready.target_name] = ""
+        made.of_calls[ready.target_name] = ""  # no package: nobody knows what it sets
     scope = scope_of(ready.target.module, ready.change.rebind)
     made.targets.append(ready.target_name)
     for site in ready.sites:
