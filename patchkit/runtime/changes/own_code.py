@@ -79,7 +79,7 @@ def is_unseen(value: Any, pack: str) -> bool:
 
 
 def _is_cached_or_compiled(value: Any) -> bool:
-    """Whether a function, or a decorator inside it, has cached results or code of its own.
+    """Whether a function, or one inside it, may return cached results or run compiled code.
 
     Unknown decorators with a `__wrapped__` count: a compiler such as `torch.compile` runs machine
     code in place of the function.
@@ -288,9 +288,7 @@ class CallEvidence(Record, frozen=False, eq=False):
             others: The objects that the value may lie on.
         """
         pack = self.package
-        lower_ids: set[int] | None = (
-            None  # of the functions in `others`, found if needed
-        )
+        lower_ids: set[int] | None = None  # of functions in `others`, found if needed
         for function in functions_in(value, pack):
             self.add_function(function)
             home = function.__globals__.get("__name__")

@@ -41,9 +41,8 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     search = CopySearch(stale, keepers, late=scope.late, near=defining_modules)
     copies_pass = _Pass(stale, keepers)
     if stale.ids:
-        modules = dict.fromkeys(
-            (*scope.modules, *defining_modules)
-        )  # each of them once
+        with_repeats = (*scope.modules, *defining_modules)
+        modules = dict.fromkeys(with_repeats)
         copies_pass.settle(search.through(modules))
     for site in stale.sites:
         copies_pass.take_over(site)

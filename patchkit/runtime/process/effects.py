@@ -251,8 +251,8 @@ class Effects:
             if target_evidence.is_called:
                 self._called.add(key)
             elif key not in self._called and any(runs.values()):
-                # Some of the code has run, maybe for another target or function that has it, too:
-                # then only code beneath it, which is the target's own, shows a call.
+                # Some of the code has run, maybe for another target or function that has it, too.
+                # Only code of the target's own shows a call: this one, or what lies beneath it.
                 runs_beneath = self._runs(target_evidence.beneath, traced)
                 if self._has_own_run(target_evidence, {**runs, **runs_beneath}):
                     self._called.add(key)

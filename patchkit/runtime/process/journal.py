@@ -85,9 +85,8 @@ class Journal:
         self._file: tuple[int, int] | None = None  # device and inode
         self._size = 0
         self._is_full = self._is_torn = self._has_warned = False
-        self._verified_at: int | None = (
-            None  # offset of the line that `verified` has written
-        )
+        # The offset of the line that `verified` has written.
+        self._verified_at: int | None = None
 
     def verified(self) -> None:
         """Record the time of a look at the patches, in one line that each look overwrites."""

@@ -322,9 +322,8 @@ def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
         global_rank = arguments.get("global_rank")  # of a weight-cache daemon
         rank = arguments.get("rank", global_rank)
     except (TypeError, ValueError, LookupError, AttributeError):
-        return (
-            None  # another release's signature: the call itself will say what is wrong
-        )
+        # Another release's signature: the call itself will say what is wrong.
+        return None
     if not isinstance(rank, int):
         return None
     return rank
