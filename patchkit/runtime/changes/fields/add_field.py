@@ -176,13 +176,13 @@ def _layers(
     name = change.name
     yield _annotation(cls, name, annotation, context)
     # Instances that were made before read the default from the class.
-    late = (
+    class_default = (
         change.default
         if is_shared(change.default)
         else LateDefault(name, change.default)
     )
     on_class = sites.at(Location(cls, name, MISSING, own=False))
-    yield on_class, context.layer(lambda _: late, base=True)
+    yield on_class, context.layer(lambda _: class_default, base=True)
     definition = _dataclass_field(name, annotation, change.default)
     for owner in (cls, *subclasses_with(cls, FIELDS)):
         if name not in vars(owner)[FIELDS]:
