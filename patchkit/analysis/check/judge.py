@@ -140,7 +140,7 @@ class Judge:
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
-        elif facts.storage:  # it is not on the class, and would have no effect there
+        elif facts.storage:  # set on the class, it would have no effect
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
@@ -162,7 +162,7 @@ class Judge:
         """Whether a module is there: in the release, or by a Provide of this or an earlier row."""
         earlier = self._provided.get(Target(module))
         if earlier is not None and earlier.roles >= self._row.roles:
-            return True
+            return True  # `earlier` is in every process that this row is for
         for change in self._row.patch.changes:
             if isinstance(change, Provide) and change.module == module:
                 return True

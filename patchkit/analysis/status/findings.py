@@ -147,15 +147,16 @@ def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
-        # What a fork has from its parent is a finding of the parent.
+        # A fork has its parent's patches: what is wrong with them is reported of the parent alone.
         is_of_parent = patch.inherited or process.is_copy
         if is_of_parent or not patch.is_finding:
             continue
-        # Else it was skipped for another reason, or applied although the lock cannot be read.
-        is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
-        if is_left_out:
+        is_left_out_for_it = (
+            patch.status == "skipped" and patch.unreviewed == patch.reason
+        )
+        if is_left_out_for_it:
             yield f"{patch.name}: left out: {patch.unreviewed}"
-        else:
+        else:  # skipped for another reason, or applied although the lock cannot be read
             yield patch.unreviewed
 
 
@@ -294,8 +295,10 @@ def _differences_by_body(
             patch = process.patches.get(name)
             if patch is None or patch.body is None or patch.status != "applied":
                 continue
-            if not (pairs or patch.is_for(role)):
-                break  # nor is it in any other process: all name the same roles
+            # Only the first process is asked: all journals name the same roles for a patch.
+            is_for_role = bool(pairs) or patch.is_for(role)
+            if not is_for_role:
+                break
             pairs.append((patch.body.loaded, process))
         processes_by_value = grouped(pairs).values()
         if len(processes_by_value) > 1:

@@ -62,7 +62,8 @@ class Workspace:
         """Make the folders; there is no copy in them yet."""
         for folder in (self.site, self.root, self.home, self.temporary, self.tools):
             folder.mkdir(parents=True)
-        # Whichever Python an image has: a script may name its folder.
+        # A script may name the folder of its image's Python, such as `lib/python3.12`, whichever
+        # Python runs here. So each such name is a link to the one folder.
         library = self.site.parent
         for minor in MINORS:
             other = library.with_name(f"python3.{minor}")
