@@ -218,6 +218,7 @@ class Check:
             if isinstance(change, (Add, Provide)):
                 additions.setdefault(change.place, row)
             faults = list(judge.faults(change))
+            # The names that a change reads do not matter if it cannot be made at all.
             if not any(fault.breaks for fault in faults):
                 pack = self._packs[row.pack]
                 faults += self._unknown_names.faults(row, change, release, pack)

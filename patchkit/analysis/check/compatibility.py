@@ -97,9 +97,8 @@ def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     if _names(parameters, Parameter.VAR_POSITIONAL):
-        further = [
-            f"{_MORE} arguments"
-        ] * 9  # hardly any object has as many parameters to spare
+        # As many that hardly any object has enough parameters to take them all.
+        further = [f"{_MORE} arguments"] * 9
         with_further = [*positional, *further]
         yield _Call(with_further, keywords)
     if _names(parameters, Parameter.VAR_KEYWORD):

@@ -145,14 +145,14 @@ def may_set(text: str, name: str, *, is_of_pack: bool = False) -> bool:
     # Of an attribute: not of `self` or `cls`, where it is none of a module.
     attribute = rf"(?<!\bself)(?<!\bcls)\.{word}\b"
     patterns = [
-        rf"\bglobal\b[^\n]*\b{word}\b",
+        rf"\bglobal\b[^\n]*\b{word}\b",  # in a function: `global x`
         rf"\b{word}\s*:=",
-        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",
+        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",  # in another module: `a.x = …`
         rf"(?m)^[^\n=(]*{attribute}[^\n=(]*=(?!=)",  # among others: `a.x, b.y = …`
     ]
     if is_of_pack:
-        patterns.append(rf"['\"]{word}['\"]")
-        patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")
+        patterns.append(rf"['\"]{word}['\"]")  # `setattr(a, "x", …)`
+        patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")  # `vars(a).update(x=…)`
     return any(re.search(pattern, text) for pattern in patterns)
 
 
