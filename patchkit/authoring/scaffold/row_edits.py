@@ -54,7 +54,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}") from error
     except (_UnplainPackError, ValueError) as error:  # ValueError: it has null bytes
         raise ScaffoldError(f"{file}: {error}, {_PLAIN_PACK}") from error
-    # Without a comma after the last element, the new text may be parsed as a part of that.
+    # Without a comma after the last row, Python takes the brackets of a new one for a call of it.
     if new_row_count != row_count + 1:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}")
     return new

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 _SEPARATORS = ("&&", ";", "\n")
 _PIPES = ("||", "|", "&")
-"""What stands between commands that belong together."""
+"""What stands between commands that belong together: the text stays in one piece there."""
 _WORD = re.compile(r"[^\s;&|()<>\"'`\\$#]+")
 _DOCUMENT = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -79,7 +79,7 @@ def split_commands(text: str) -> list[ShellCommand]:
 
 
 class _Scanner:
-    """Finds the separators of a text that stand between commands of its own.
+    """Finds the separators of a text that are in no block (`if … fi`), quoted text or document.
 
     Args:
         text: The text.
@@ -87,9 +87,12 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._depth = 0
+        self._depth = 0  # how many blocks the position is in
+        # Whether a command may begin here. Elsewhere `if` and `done` are words like any other.
         self._is_command_next = True
-        self._documents: list[str] = []
+        self._documents: list[
+            str
+        ] = []  # the words that end those below the line so far
 
     def separators(self) -> Iterator[tuple[int, str]]:
         """Yield the position of each separator, and the separator."""
@@ -133,7 +136,7 @@ class _Scanner:
         return end_of(self._text, position)
 
     def _note_word(self, word: str) -> None:
-        """Note whether a word begins or ends a block, if a command may begin with it."""
+        """Count a word that begins or ends a block, unless it is an argument, as in `echo done`."""
         if not self._is_command_next:
             return
         if word in _OPENERS:
@@ -177,6 +180,7 @@ def end_of(text: str, position: int) -> int:
         return _end_of_group(text, position + 2, ")")
     if letter == "(":
         return _end_of_group(text, position + 1, ")")
+    # Behind a letter, as in `$#` or `a#b`, it begins no comment.
     is_comment = letter == "#" and text[position - 1 : position].strip() == ""
     if is_comment:
         line_end = text.find("\n", position)
@@ -203,7 +207,7 @@ def _end_of_group(text: str, position: int, closing: str) -> int:
         is_quoted = closing == '"'
         opens_group = text[position] in "\\`" or text.startswith("$(", position)
         if is_quoted and not opens_group:
-            position += 1
+            position += 1  # between double quotes, `'`, `#` and `(` are mere letters
         else:
             position = end_of(text, position)
     return position + 1

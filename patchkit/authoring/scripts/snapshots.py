@@ -33,7 +33,7 @@ class Snapshot:
         stamps = dict(self._walk())
         for path, stamp in stamps.items():
             if self._stamps.get(path) == stamp:
-                continue
+                continue  # nobody has written it since, so it need not be read
             content = (self._folder / path).read_bytes()
             if self._contents.get(path) != content:
                 changed[path] = content
@@ -43,7 +43,7 @@ class Snapshot:
         return changed
 
     def accept(self, changed: Mapping[str, bytes | None]) -> None:
-        """Take over files as they are now.
+        """Take changed files for the state that later ones are compared with.
 
         Args:
             changed: What `changed` returned.

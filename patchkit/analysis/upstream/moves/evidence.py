@@ -151,7 +151,7 @@ class Evidence:
             module: The module to whose name the files' names are compared, the most similar first.
             size: The size of the definition that they may have gained, in bytes.
         """
-        budget = self._reach  # a file without a mark costs nothing: it is local
+        budget = self._reach  # a file without a mark is local, and costs nothing
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
             shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
