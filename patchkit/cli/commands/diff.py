@@ -81,7 +81,7 @@ def command(
         last = inputs.open_packages(release_options, [package], library)[0]
         if old is None:
             first = _unedited(last, releases, targets) or first
-        if first.name == last.name:
+        if first.name == last.name:  # the heads of the diff would be the same
             last = replace(last, name=f"{last.name} {_origin(release_options)}")
     elif first is last and new is None:
         is_nothing_newer = True

@@ -115,8 +115,8 @@ class ReportTable(Table):
         for cell in cells:
             word_widths += _word_widths(cell)
         if column is self.columns[-1]:
-            # A word of the last column that is too wide even for a block is printed at full width.
-            # As a block would not help, it does not count.
+            # A word that does not fit even into a block is printed at its full width in either
+            # case. So it is no reason for blocks, and does not count.
             word_widths = [width for width in word_widths if width <= room - MARGIN]
         return max(word_widths, default=1)
 

@@ -184,7 +184,8 @@ class MoveSearch:
 
         Args:
             old: The member in the old release.
-            reason: The words of the result where there is none.
+            reason: Why it is looked for anywhere, such as `a:C no longer has it`: the beginning of
+                the result's words.
         """
         lost = LostDefinition.of(old)
         if lost is None or not lost.likeness.is_telling:
