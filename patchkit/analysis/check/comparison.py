@@ -177,7 +177,7 @@ def _diffs(
             text = compare(target, base, release).diff
             if text:
                 yield target, text
-            base.forget_sources()
+            base.forget_sources()  # to save memory: there may be a hundred releases
             release.forget_sources()
         # If no source of the target was reviewed, each release is compared with the one before.
         accepted = lock.fingerprints(row.name, str(target))

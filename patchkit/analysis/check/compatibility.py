@@ -223,14 +223,17 @@ def _is_of_every_class(module: str, owner: str, name: str) -> bool:
 
 
 def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
-    """Return the metaclass of a class and its bases, each by module and qualname."""
+    """Return the metaclass of a class, and the classes that the metaclass derives from.
+
+    Each by its module and qualname, if the resolver's own sources define it.
+    """
     names: set[tuple[str, str]] = set()
     resolved = resolver.resolve(target)
     for variant in resolved.variants:
         if not variant.classes:
-            continue
-        maker = metaclass(resolver.lookup, variant)
-        if maker and maker.classes:
-            bases = mro(resolver.lookup, maker)
+            continue  # it is no class, or one of another package
+        metaclass_of_it = metaclass(resolver.lookup, variant)
+        if metaclass_of_it and metaclass_of_it.classes:
+            bases = mro(resolver.lookup, metaclass_of_it)
             names.update((base.module, base.qualname) for base in bases)
     return names

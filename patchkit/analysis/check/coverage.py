@@ -49,7 +49,7 @@ class Coverage:
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
-        """Return a copy of this coverage with some releases left out.
+        """Return a copy of this coverage with some releases left out; it shares what is cached.
 
         Args:
             names: the names of the releases.

@@ -201,7 +201,8 @@ def _unmatched(
 def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
     """Find packages that the row changes without a requirement on their distribution.
 
-    If a required name looks like a slip, as `vlm` for `vllm`, no process has that distribution.
+    A misspelled requirement, `vlm` for `vllm`, is an error: no process has that distribution, so
+    the row would apply nowhere.
     """
     for slip in slips(row, coverage):
         fix = f"write {slip.meant} in place of {slip.name}"

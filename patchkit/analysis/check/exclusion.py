@@ -206,9 +206,9 @@ class Exclusions:
         """
         if other.patch.env not in (None, row.patch.env):
             return False
-        return self._foreign(other) <= self._foreign(row)
+        return self._requirements_on_others(other) <= self._requirements_on_others(row)
 
-    def _foreign(self, row: Row) -> set[str]:
+    def _requirements_on_others(self, row: Row) -> set[str]:
         """Return the requirements of a row on other distributions than the release's."""
         names = self._coverage.names(self._release)
         return {

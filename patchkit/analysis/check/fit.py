@@ -158,6 +158,7 @@ def _unfit(
     misfits_by_release = misfits(uses, releases)
 
     def lost_targets(release: CheckedRelease) -> list[Target]:
+        # Of these, `Moves` searches for the ones that the release lacks.
         return [misfit.target for misfit in misfits_by_release[release.name]]
 
     moves = Moves(releases, lost_targets)

@@ -188,7 +188,11 @@ def defaults_read(text: str) -> set[str]:
     """
     try:
         (function,) = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+    ):  # also for a method, as it is indented
         return set()
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()

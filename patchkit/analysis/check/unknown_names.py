@@ -231,7 +231,10 @@ def _is_mangled(name: str) -> bool:
 def _is_mentioned(
     name: str, row: Row, change: Change, release: CheckedRelease, pack: PackSource
 ) -> bool:
-    """Whether the module of a target, or the body, has a name for a checker of types alone."""
+    """Whether a name stands in the module of a target, or in the body, be it in a comment.
+
+    So it does if it is imported for checkers of types alone.
+    """
     path = release.facts(change.place).path
     content = release.source.read(path) if path else None
     text = "" if content is None else content.decode(errors="replace")

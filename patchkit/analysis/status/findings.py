@@ -74,10 +74,10 @@ def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield a finding if no row describes a process, and for patches that have no process here.
+    """Yield a finding for a process that no row describes, and for patches that get no process.
 
-    These are patches whose targets this process replaces: vLLM's frontend in Rust, for example,
-    runs in place of the server in Python.
+    The latter are for a process that is not started: vLLM's frontend in Rust, for example, runs in
+    place of the server in Python, which has their targets.
     """
     # A process with a digest has entered a role, so it is recognized after all.
     if process.unknown and not process.digests:
@@ -115,7 +115,7 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _set_otherwise(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield what the call of an AfterImport has set, or has not, unlike its row says."""
+    """Yield where the call of an AfterImport has not set just what `sets` in its row names."""
     for patch in process.patches.values():
         if patch.status != "applied":
             continue

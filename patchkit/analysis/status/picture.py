@@ -271,7 +271,7 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
     """
     latest: dict[object, ProcessStatus] = {}
     for process in sorted(processes, key=lambda process: process.started):
-        # A pid and `began` identify a process; without `began`, each journal counts as one.
+        # A pid and `began` identify a process. Without `began`, each journal counts as one.
         started = process.started if process.began is None else 0.0
         latest[process.host, process.pid, process.began, started] = process
     distinct = (process for process in latest.values() if not _is_own_command(process))

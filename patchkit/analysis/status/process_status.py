@@ -142,7 +142,10 @@ class PatchStatus:
 
     @property
     def out_of_reach(self) -> list[str]:
-        """Copies that could not be repointed, of all modules, and what is in `kept`."""
+        """Copies that could not be repointed, of all modules.
+
+        What still holds code of a patch that was taken back could not be repointed either.
+        """
         copies = list(self.kept)
         for module in self.modules.values():
             copies += module.out_of_reach

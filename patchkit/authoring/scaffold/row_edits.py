@@ -228,7 +228,7 @@ def _replaced_changes(
     bracket = end_of_tuple - 1
     next_starts = [*starts[1:], bracket]
     _, end_of_last = spans[-1]
-    # The last change may have no comma behind it; left alone in the tuple, it needs one.
+    # The last change may have no comma behind it. Left alone, it needs one: `(x)` is no tuple.
     is_last_alone = bool(after[-1]) and not any(after[:-1])
     has_comma = text[end_of_last:].lstrip().startswith(b",")
     if is_last_alone and not has_comma:

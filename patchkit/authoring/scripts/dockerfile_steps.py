@@ -316,6 +316,7 @@ class DockerfileSteps:
             return False  # it would fail, as it may write in the workspace alone
         if is_inside or self._names_copy(text) or self._package.search(text):
             return True
+        # It runs or applies such a file, as `sh /fixes/run.sh` does.
         return any(path in text for path in copies_naming_package)
 
     def _names_outside(self, command: ShellCommand) -> bool:

@@ -249,7 +249,9 @@ def fold(text: Text, width: int) -> Text:
         for part in line.divide(offsets):
             part.rstrip()
             lines.append(part)
-    newline = Text("\n", end=text.end)
+    newline = Text(
+        "\n", end=text.end
+    )  # `join` gives the result the `end` of the separator
     return unbroken(newline.join(lines))
 
 
