@@ -55,6 +55,7 @@ class AddedNames:
             `b:C.f`, where `b` imports `C` from `a`, both `b.C.f.` and `a.C.f.`.
         """
         yield _dotted(str(target))
+        # Further out, to the first class or module that the release itself has.
         holder = target
         while holder.qualname:
             holder = holder.holder

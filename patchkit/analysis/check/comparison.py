@@ -284,8 +284,9 @@ def _earlier(
         UpstreamError: There is no such release before that one.
     """
     parsed = parse_version(version)
-    others = [parse_version(release.version) for release in releases[len(before) :]]
-    if before and parsed not in others:
+    not_before = releases[len(before) :]
+    versions = [parse_version(release.version) for release in not_before]
+    if before and parsed not in versions:
         return _named(before, version)
     expected = "which is the first release"
     if before:

@@ -175,10 +175,10 @@ def bases_of(resolver: Resolver, target: Target) -> Bases:
         for base in classes:
             if base.kind is Kind.OUTSIDE and base.dotted:
                 outside.append(base.dotted)
-            elif base.classes:
+            elif base.classes:  # a class that the sources define
                 inside.add((base.module, base.qualname))
             else:
-                is_whole = False
+                is_whole = False  # it cannot be told what that base is
     return Bases(frozenset(inside), tuple(outside), is_whole)
 
 

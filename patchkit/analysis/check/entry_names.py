@@ -122,6 +122,7 @@ def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """Yield the values in a container, or the arguments of a call, each with its key."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
+            # `{**others}` has no key for the others.
             yield ast.unparse(key) if key is not None else "**", value
     elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         for element in node.elts:
@@ -162,18 +163,23 @@ def _missing(group: Group, pack: PackSource) -> Iterator[Absence]:
 
 
 def _class_beside(group: Group, index: int) -> str:
-    """Return the text that names the class of a module in the same container; '' if unknown."""
-    others = [pair for pair in group if pair[1].isidentifier()]
-    if len(others) != 1:
+    """Return the text that names the class of a module in the same container; '' if unknown.
+
+    Args:
+        group: The texts of the container.
+        index: Which of them is the module.
+    """
+    names = [pair for pair in group if pair[1].isidentifier()]
+    if len(names) != 1:
         return ""
-    key, word = others[0]
-    if key:
+    key, name = names[0]
+    if key:  # `dict(module="my_pack.llama", cls="MyLlama")`: the key tells
         is_class = any(part in key.lower() for part in _CLASS_KEYS)
-    else:
+    else:  # `("my_pack.llama", "MyLlama")`: it is the text just behind the module
         following = group[index + 1 : index + 2]
-        is_class = following == others
+        is_class = following == names
     if is_class:
-        return word
+        return name
     return ""
 
 

@@ -300,7 +300,9 @@ class Exclusions:
         change = replacement.change
         assert isinstance(change, Replace)
         if not change.unrelated:
-            return False
+            return (
+                False  # its author does not say so, and it may derive from the target
+            )
         row = replacement.row
         resolver = self._packs[row.pack].as_release.resolver
         bases = bases_of(resolver, Target(row.body, change.by))

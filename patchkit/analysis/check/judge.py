@@ -237,7 +237,7 @@ class Judge:
             yield from self._recursion(change, facts)
         elif facts.is_sure and facts.kind in FUNCTIONS and ours.kind == Kind.CONSTANT:
             yield _kind(facts, f"the kind of {change.by} (constant)")
-        elif facts.shape and ours.shape == facts.shape:
+        elif facts.shape and ours.shape == facts.shape:  # the name does not count
             message = (
                 f"upstream's source is now the same as {change.by} ({where(facts)})"
             )

@@ -18,7 +18,7 @@ from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UpstreamError
 
 _Lost = tuple[Target, "CheckedRelease | None"]
-"""A target that a release lacks, and a release that has it; None where none is known."""
+"""The question where a target went: it, and a release that has it; None where none is known."""
 
 
 @dataclass(eq=False)

@@ -139,14 +139,15 @@ def slips(row: Row, coverage: Coverage | None = None) -> Iterator[Slip]:
                 break
 
 
-def _differ_by_a_letter(one: str, other: str) -> bool:
+def _differ_by_a_letter(name: str, other: str) -> bool:
     """Whether names have the same letters in another order, or one letter more, less or changed."""
-    if sorted(one) == sorted(other):
+    if sorted(name) == sorted(other):
         return True
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((name, other), key=len)
     if len(shorter) == len(longer):
         differing = sum(map(str.__ne__, shorter, longer))
         return differing == 1
+    # Without one of its letters, the longer name is the shorter one.
     return any(
         longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
     )

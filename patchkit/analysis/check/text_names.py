@@ -114,7 +114,7 @@ def _evaluated(annotation: str) -> set[str]:
 
 
 def _types_in_strings(node: ast.expr) -> Iterator[str]:
-    """Yield the strings in an annotation that are types."""
+    """Yield the strings in an annotation that are types: of `list["C"]`, not of `Literal["C"]`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.Subscript) and _last_name(node.value) in _OF_TYPES:

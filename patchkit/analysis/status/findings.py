@@ -224,7 +224,8 @@ def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
 def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
     """Yield how processes of one role in one engine differ.
 
-    Their journals are compared only if no process has reported a difference itself.
+    Their journals are compared only if no process has reported a difference itself, which the
+    comparison would find again.
     """
     reporters = [process for process in peers if role in process.disagreements]
     for process in reporters:

@@ -87,7 +87,9 @@ class ScriptRun:
         """
         self._workspace.unpack(self._source)
         snapshot = Snapshot(self._workspace)
-        edited: dict[str, bytes | None] = {}
+        edited: dict[
+            str, bytes | None
+        ] = {}  # by path, what is in it now; None if it is gone
         for part in plan.left_out:
             text = self._without_folders(part.text)
             rows.left_out.append(part._replace(text=text))

@@ -216,6 +216,7 @@ class DockerfileSteps:
         if not is_inside or not is_small(source):
             return []
         target = self._target(path)
+        # Paths of the image to a file beside the package are to lead to its copy from now on.
         if not target.is_relative_to(self._workspace.site) and path != "/":
             self._stand_ins[path] = target
             if mentions(source, self._workspace.package):
@@ -283,11 +284,12 @@ class DockerfileSteps:
         """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
         copies: list[FileCopy] = []
         for name, value in instruction.flags:
+            # Of `type=bind,source=a,target=/b`, each name with its value.
             options = dict(part.partition("=")[::2] for part in value.split(","))
             if name != "mount" or options.get("type", "bind") != "bind":
                 continue
             if "from" in options:
-                continue
+                continue  # of another stage or image, whose files are not at hand
             source = options.get("source") or options.get("src") or "."
             target = options.get("target") or options.get("dst") or ""
             target = target or options.get("destination", "")

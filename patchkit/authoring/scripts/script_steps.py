@@ -57,7 +57,7 @@ def _file_and_arguments(script: str) -> tuple[Path, list[str]]:
     """Split what the command line says of a script into its file and its arguments."""
     file = Path(script)
     words: list[str] = []
-    if not file.exists():
+    if not file.exists():  # else the whole text is its name, which may have spaces
         try:
             words = shlex.split(script)
         except ValueError:

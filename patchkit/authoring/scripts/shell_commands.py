@@ -35,14 +35,14 @@ class ShellCommand(NamedTuple):
         text = self.text
         while True:
             assignment = _ASSIGNMENT.match(text)
-            if assignment:
+            if assignment:  # `NAME=value program …`
                 text = _after_word(text, assignment.end())
                 continue
             if text.startswith("("):
                 return "("
             words = text.split(maxsplit=1)
             first = words[0] if words else ""
-            if first in _PREFIXES or first.startswith("-"):
+            if first in _PREFIXES or first.startswith("-"):  # `sudo -E program …`
                 text = words[-1] if len(words) > 1 else ""
                 continue
             return first.strip("\"'").rpartition("/")[2]
@@ -66,12 +66,12 @@ def split_commands(text: str) -> list[ShellCommand]:
     commands: list[ShellCommand] = []
     separator = ""
     start = 0
-    for position, found in _Scanner(text).separators():
+    for position, next_separator in _Scanner(text).separators():
         command = text[start:position].strip()
         if command:
             commands.append(ShellCommand(separator, command))
-            separator = found
-        start = position + len(found)
+            separator = next_separator
+        start = position + len(next_separator)
     command = text[start:].strip()
     if command:
         commands.append(ShellCommand(separator, command))
@@ -124,6 +124,7 @@ class _Scanner:
             self._is_command_next = True
             return position + len(pipe)
         document = _DOCUMENT.match(self._text, position)
+        # `<<<` gives a command one text, and is followed by no document.
         if document and not self._text.startswith("<<<", position):
             self._documents.append(document[2])
             return document.end()
@@ -131,7 +132,9 @@ class _Scanner:
         if word:
             self._note_word(word[0])
             return word.end()
-        if not self._text[position].isspace():
+        if not self._text[
+            position
+        ].isspace():  # a quoted text or a variable: a word, too
             self._is_command_next = False
         return end_of(self._text, position)
 

@@ -105,7 +105,7 @@ class StandIns:
         return self._workspace.tools / "python_runner.py"
 
     def write(self) -> None:
-        """Write the programs and the module."""
+        """Write the programs, and the `sitecustomize` that every Python loads as it starts."""
         workspace = self._workspace
         self.programs.mkdir()
         self.modules.mkdir()

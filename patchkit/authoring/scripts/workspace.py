@@ -86,6 +86,7 @@ class Workspace:
             file = self.site / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content or b"")
+        # For scripts that ask pip or `importlib.metadata` for the version, or for the files.
         information = self.site / f"{self.project}-{self.version}.dist-info"
         information.mkdir()
         metadata = _METADATA.format(project=self.project, version=self.version)

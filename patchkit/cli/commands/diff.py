@@ -100,6 +100,8 @@ def _unedited(
 ) -> CheckedRelease | None:
     """Return the release of a local one's version if targets were edited in the local one.
 
+    Compared with that, the local one shows just the edits.
+
     Args:
         local: What is installed here, a source tree, or a wheel.
         releases: The releases on the index.
