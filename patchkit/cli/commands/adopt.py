@@ -155,9 +155,9 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     # `further` has the options of diffs, and those of the child that observes a pile.
     diff_options = DiffOptions(*map(further.pop, DiffOptions._fields))
-    child_options = ChildOptions(**further)
-    _check_options(child_options, restore=restore, installed=installed)
-    is_other = installed or bool(child_options.observe)
+    child = ChildOptions(**further)
+    _check_options(child, restore=restore, installed=installed)
+    is_other = installed or bool(child.observe)
     _check_sources(changed, is_script=is_script, yes=yes, is_other=is_other)
     source = changed[0]
     is_difference = not (is_script or installed) and _is_difference(
@@ -182,13 +182,7 @@ def command(
             )
         else:
             adopted, restore_files = adopt_pile(
-                source,
-                package,
-                release_options,
-                library,
-                only,
-                pack.module,
-                child_options,
+                source, package, release_options, library, only, pack.module, child
             )
     return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
 
