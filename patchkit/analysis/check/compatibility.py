@@ -201,7 +201,7 @@ def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bo
     owner, _, _ = facts.qualname.rpartition(".")
     if facts.kind == Kind.OUTSIDE:  # of the standard library, or of another package
         return _is_of_every_class(facts.module, owner, name)
-    # A property of the metaclass would receive what is set on the class.
+    # What an Add sets on the class would go to a property of the metaclass instead.
     if facts.kind == Kind.PROPERTY:
         return False
     metaclasses = _metaclasses(resolver, Target(target.module, class_name))

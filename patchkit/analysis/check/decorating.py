@@ -39,7 +39,7 @@ def decorator_faults(
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
             return
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-        return  # of a class, or of what is decorated itself, no `return` tells what a call gives
+        return  # a class, or what is decorated itself, has no `return` that tells what a call gives
     returned = _returned_values(node)
     if not any(returned):  # there is no `return`, or only bare ones
         message = f"{name} returns nothing, expected what the target becomes"

@@ -300,9 +300,7 @@ class Exclusions:
         change = replacement.change
         assert isinstance(change, Replace)
         if not change.unrelated:
-            return (
-                False  # its author does not say so, and it may derive from the target
-            )
+            return False  # it has to derive from the target: see `Judge`
         row = replacement.row
         resolver = self._packs[row.pack].as_release.resolver
         bases = bases_of(resolver, Target(row.body, change.by))

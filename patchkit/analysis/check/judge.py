@@ -331,7 +331,7 @@ class Judge:
         name = (facts.module, facts.qualname)
         base_facts = self._facts(target)
         if (base_facts.module, base_facts.qualname) == name:
-            return True  # mostly so, and saves parsing the modules of further bases
+            return True  # the usual case; the modules of further bases need no parsing
         above = bases_of(self._release.resolver, target)
         return not above.is_whole or name in above.inside
 

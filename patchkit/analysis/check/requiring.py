@@ -82,7 +82,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
         reported.add(package)
         slip = _misspelled_distribution(package, required)
         if slip and not is_of_target and _is_known(slip, coverage):
-            slip = ""  # no slip of a requirement: `torchao` is like `torch`, which is there
+            slip = ""  # it is not misspelled: `torch` is like `torchao`, and is there itself
         yield Unrequired(package, tuple(required), slip, is_of_target)
 
 

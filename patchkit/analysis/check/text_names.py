@@ -188,12 +188,8 @@ def defaults_read(text: str) -> set[str]:
     """
     try:
         (function,) = ast.parse(text).body
-    except (
-        SyntaxError,
-        ValueError,
-        RecursionError,
-    ):  # also for a method, as it is indented
-        return set()
+    except (SyntaxError, ValueError, RecursionError):
+        return set()  # also of a method, which is indented
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
     parameters = function.args

@@ -325,9 +325,8 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
         missing.update(
             target for target in expected(release) if release.state(target) == "absent"
         )
-    learn_all(
-        releases, lambda _: missing
-    )  # the trails ask each release for all of them
+    # The trails ask each release for all of them.
+    learn_all(releases, lambda _: missing)
     targets = sorted(missing, key=str)
     trails = Trails(releases, targets, directions=(1,), by_name=True)
     trails.follow()

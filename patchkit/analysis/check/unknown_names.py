@@ -129,9 +129,8 @@ class UnknownNames:
         """Whether a release or another change defines a name; also if that cannot be decided."""
         scopes = [""]
         if isinstance(change, AddField):
-            scopes.append(
-                f"{change.place.qualname}."
-            )  # it reads names of its class, too
+            # The type of a field reads names of its class, too.
+            scopes.append(f"{change.place.qualname}.")
         elif "." in change.place.qualname and _is_mangled(name):
             return True  # in a class, Python reads `__x` as `_C__x`, which nobody has looked up
         for scope in scopes:

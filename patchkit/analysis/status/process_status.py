@@ -320,7 +320,9 @@ class ProcessStatus:
     @property
     def original(self) -> "ProcessStatus | None":
         """The process, itself no copy, that this one is a copy of; None for no copy, or unknown."""
-        ancestors = {self}  # to end, as damaged journals may make a circle of parents
+        ancestors = {
+            self
+        }  # damaged journals may make a circle of parents: it ends there
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:
             original = original.parent

@@ -176,9 +176,8 @@ def _protect_files(writable: Iterable[str]) -> None:
     version = _called(
         "landlock", library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
     )
-    rights = (
-        0  # to refuse everywhere but in the folders: those that this Landlock knows
-    )
+    # The rights that only the folders are to give: all that this version of Landlock knows.
+    rights = 0
     for first_version, added in _RIGHTS.items():
         if first_version <= version:
             rights |= added

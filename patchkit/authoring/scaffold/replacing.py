@@ -103,9 +103,8 @@ def _recover(folders: Collection[Path]) -> None:
     """
     replacements = _remains(folders, _REPLACEMENT)
     copies = _remains(folders, _COPY)
-    if (
-        replacements
-    ):  # not all files were replaced: those that were get their copies back
+    # As there are any, not all files were replaced: those that were get their copies back.
+    if replacements:
         for path in copies.keys() - replacements.keys():
             _give_back(path, copies.pop(path))
     for leftover in [*copies.values(), *replacements.values()]:

@@ -87,9 +87,8 @@ class ScriptRun:
         """
         self._workspace.unpack(self._source)
         snapshot = Snapshot(self._workspace)
-        edited: dict[
-            str, bytes | None
-        ] = {}  # by path, what is in it now; None if it is gone
+        # By path, what is in a file now; None if it is gone.
+        edited: dict[str, bytes | None] = {}
         for part in plan.left_out:
             text = self._without_folders(part.text)
             rows.left_out.append(part._replace(text=text))
@@ -169,9 +168,8 @@ class ScriptRun:
             rows: The rows, whose list is added to.
         """
         site = self._workspace.site.relative_to(self._workspace.folder).as_posix()
-        originals: set[bytes | None] = (
-            set()
-        )  # what the edited files hold in the release
+        # What the edited files hold in the release.
+        originals: set[bytes | None] = set()
         differing: list[Differing] = []
         for path, content in sorted(edited.items()):
             in_site = path.removeprefix(f"{site}/")

@@ -90,9 +90,8 @@ class _Scanner:
         self._depth = 0  # how many blocks the position is in
         # Whether a command may begin here. Elsewhere `if` and `done` are words like any other.
         self._is_command_next = True
-        self._documents: list[
-            str
-        ] = []  # the words that end those below the line so far
+        # The words that end the documents below the present line.
+        self._documents: list[str] = []
 
     def separators(self) -> Iterator[tuple[int, str]]:
         """Yield the position of each separator, and the separator."""
@@ -132,9 +131,8 @@ class _Scanner:
         if word:
             self._note_word(word[0])
             return word.end()
-        if not self._text[
-            position
-        ].isspace():  # a quoted text or a variable: a word, too
+        # Any other letter begins a word of a command, too: a quoted text, or a variable.
+        if not self._text[position].isspace():
             self._is_command_next = False
         return end_of(self._text, position)
 

@@ -168,6 +168,5 @@ def _plan(rebase: Rebase, releases: Sequence[CheckedRelease], *, offline: bool) 
         if reasons:
             leave_out(rebase, release, reasons[0])
     rebase.plan()  # once more, as the range may have lost releases
-    rebase.refuse(
-        faults.get("", ())
-    )  # by '': faults that no single added release explains
+    # Under '' are the faults that are of no single release that was added.
+    rebase.refuse(faults.get("", ()))

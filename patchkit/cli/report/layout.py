@@ -249,9 +249,8 @@ def fold(text: Text, width: int) -> Text:
         for part in line.divide(offsets):
             part.rstrip()
             lines.append(part)
-    newline = Text(
-        "\n", end=text.end
-    )  # `join` gives the result the `end` of the separator
+    # `join` gives its result the `end` of the separator.
+    newline = Text("\n", end=text.end)
     return unbroken(newline.join(lines))
 
 
