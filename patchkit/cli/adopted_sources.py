@@ -222,7 +222,7 @@ def _base(
     release_options: options.ReleaseOptions,
     library: Library,
 ) -> CheckedRelease:
-    """Open the newest release that the options name.
+    """Open the newest release that the options name, of a package or of one that a diff is of.
 
     Args:
         package: The package that is patched; '' for the one that a diff or the release says.

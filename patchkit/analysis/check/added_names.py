@@ -44,7 +44,7 @@ class AddedNames:
     def _dotted_names(
         self, target: Target, *, with_bases: bool = False
     ) -> Iterator[str]:
-        """Write a target as `a.C.f.`: with that dot, what begins so is the target or lies in it.
+        """Write a target as `a.C.f.`: what begins with this text is the target, or lies in it.
 
         Args:
             target: The target.

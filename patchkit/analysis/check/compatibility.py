@@ -84,7 +84,7 @@ def refused_wrapper_call(ours: Signature) -> str | None:
 
 
 def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
-    """Yield calls of a signature that, together, are refused by any signature that takes less.
+    """Yield calls that a signature takes, of which any narrower signature refuses at least one.
 
     They pass all arguments, or the required ones alone, in every mix of position and name; and more
     arguments than parameters, where the signature has `*args` or `**kwargs`.

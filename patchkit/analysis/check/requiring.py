@@ -89,7 +89,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
 def _is_package_misspelled(
     package: str, required: list[str], coverage: Coverage | None
 ) -> bool:
-    """Whether a package that is nowhere has nearly the name of a distribution that is there."""
+    """Whether a package does not exist, but has nearly the name of a distribution that does."""
     slip = _misspelled_distribution(package, required)
     if not slip or not _differ_by_a_letter(canonical(package), slip):
         return False
@@ -193,7 +193,7 @@ def _distribution_here(package: str) -> str:
 
 
 def _misspelled_distribution(package: str, projects: list[str]) -> str:
-    """Return the distribution whose name is a misspelled package name; '' if none is.
+    """Return the one of some distributions that is a package's name, misspelled; '' if none is.
 
     `vlm` and `vlml` are slips of `vllm`.
     """

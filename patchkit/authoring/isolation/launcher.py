@@ -80,7 +80,7 @@ def _fault_of(cut: Callable[[], None]) -> str:
 
 
 def _called(name: str, result: int) -> int:
-    """Return the result of a function of C, or raise its error, by which C returns -1.
+    """Return the result of a function of the C library; raise its error if it is negative.
 
     Raises:
         OSError: The result says that there was an error.
@@ -162,7 +162,7 @@ def _refuse_sockets() -> None:
 
 
 def _give_up_privileges(library: Any) -> None:
-    """Give up that programs such as `sudo` grant more rights; filters and Landlock require that."""
+    """Keep programs such as `sudo` from giving more rights, as filters and Landlock require."""
     _called("prctl", library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
 
 

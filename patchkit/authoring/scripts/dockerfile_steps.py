@@ -84,7 +84,7 @@ class DockerfileSteps:
         self._begin_stage()
 
     def run(self, text: str) -> None:
-        """Fill in the plan.
+        """Add the steps of the Dockerfile to the plan, instruction by instruction.
 
         Args:
             text: The Dockerfile.
@@ -152,7 +152,7 @@ class DockerfileSteps:
             self._stand_ins[self._folder] = target
 
     def _set_variables(self, instruction: Instruction) -> None:
-        """Take the variables of an `ENV` or `ARG`."""
+        """Store the variables of an `ENV` or `ARG`, with their paths led into the workspace."""
         try:
             words = shlex.split(instruction.text)
         except ValueError:

@@ -56,7 +56,7 @@ class Snapshot:
         self._stamps = dict(self._walk())
 
     def revert(self, changed: Mapping[str, bytes | None]) -> None:
-        """Write files as they were.
+        """Give changed files back, as they were when they were accepted last.
 
         Args:
             changed: What `changed` returned.
