@@ -354,9 +354,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
     """Set the parent: who claims the process, else who asked Ray for it, else that of its ppid."""
     candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
-        process.name = (
-            claim.child.name
-        )  # such as `VllmWorker-0`, which tells its rank, too
+        process.name = claim.child.name  # `VllmWorker-0` has the rank, too
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)
