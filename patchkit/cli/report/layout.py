@@ -55,6 +55,7 @@ class ReportTable(Table):
         room = options.max_width - self.indent
         widths = self._widths([heads, *rows], room)
         indentation = " " * self.indent
+        # Without widths, there is no room for columns: each row becomes a block.
         if widths is not None and self.show_header:
             rows.insert(0, heads)
         for cells in rows:
