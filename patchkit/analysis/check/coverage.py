@@ -233,7 +233,8 @@ def _changes(rows: Iterable[Row]) -> Iterator[Change]:
 def released(rows: Sequence[Row]) -> list[str]:
     """Return the packages whose releases have to be checked for some rows.
 
-    A package is left out if no row requires it, and rows only wait for its import.
+    A package is left out if no row requires it, and rows change nothing in it, but run a function
+    at its import.
 
     Args:
         rows: the rows.

@@ -324,7 +324,7 @@ class Judge:
             facts: what the release says of the target.
         """
         if base.partition(".")[0] not in packages_of([self._row]):
-            return False
+            return False  # such as one of the standard library
         target = self._target_of(base)
         if target is None:
             return True  # the lack of the class is reported as a use of the body

@@ -95,7 +95,7 @@ class Trails:
         searched: list[tuple[_Edge, MoveResult]] = []
         for edge, result in self._searched(self._edges_of_unknown()):
             if result.place:
-                # `edge` is followed to earlier releases: see `_edges_of_unknown`.
+                # `edge` is followed to earlier releases, `later` to those after its release.
                 later = edge._replace(position=edge.position + 1, direction=1)
                 searched.append((edge, result))
                 searched.append((later, result))

@@ -239,6 +239,7 @@ def _plan(
     except DeclarationError as error:
         if error.field != "roles":
             raise
+        # Neither says for which roles the patch is: those of the probe are taken, if there are any.
         if proposed is None:
             raise _role_missing(place_of_pack) from error
         did = "the targets ran there"

@@ -267,7 +267,7 @@ class Evidence:
             if is_sibling or definition.kind != lost.kind:
                 continue
             if self._was_there(file, definition.qualname, lost.target):
-                continue
+                continue  # so it has not come from elsewhere
             likeness = file.likeness(definition)
             if likeness is not None:
                 target = Target(file.module, definition.qualname)
