@@ -25,6 +25,7 @@ class Snapshot:
         self._folder = workspace.folder
         self._contents: dict[str, bytes] = {}
         self._stamps: dict[str, _Stamp] = {}
+        # Compared with nothing, all files have changed: they are taken as they are.
         self.accept(self.changed())
 
     def changed(self) -> dict[str, bytes | None]:

@@ -129,7 +129,10 @@ def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
 
 
 def _project_folders_with(packs: Sequence[str], project: Project) -> list[str]:
-    """Return the folders of this project from which packs are imported, for PYTHONPATH."""
+    """Return the folders of this project from which packs are imported, for PYTHONPATH.
+
+    Installed packs need none: the processes of a command find them by themselves.
+    """
     folders_with_packs: set[Path] = set()
     for name in packs:
         spec = find_module(name.partition(".")[0])
