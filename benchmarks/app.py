@@ -14,6 +14,7 @@ from benchmarks import (
     aliases,
     bootstrap,
     calls,
+    check_rows,
     cycles,
     drift,
     fits,
@@ -53,6 +54,7 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "fit": fits.run,
     "tokens": tokens.run,
     "index": upstream_index.run,
+    "check-rows": check_rows.run,
     "index-griffe": upstream_griffe.run,
 }
 

@@ -81,10 +81,18 @@ def in_turns(cases: Mapping[str, Case], rounds: int) -> Samples:
     return Samples(costs)
 
 
-def cpu_of_child(command: Sequence[str], environ: Mapping[str, str]) -> float:
-    """Run a process to its end and return the CPU seconds that it took."""
+def cpu_of_child(
+    command: Sequence[str], environ: Mapping[str, str], exit_code: int = 0
+) -> float:
+    """Run a process to its end and return the CPU seconds that it took.
+
+    Raises:
+        CalledProcessError: It ended with another exit code than it should have.
+    """
     before = _children()
-    subprocess.run(command, env=environ, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, env=environ, check=False, stdout=subprocess.DEVNULL)
+    if done.returncode != exit_code:
+        raise subprocess.CalledProcessError(done.returncode, command)
     return _children() - before
 
 

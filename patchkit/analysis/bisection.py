@@ -79,9 +79,9 @@ class Search:
         candidates = list(self._closures)
         while not self.fails(culprits):
             remaining = culprits.union(candidates)
-            # From the second round on, `remaining` has failed in a trial of the round before, and
-            # `fails` remembers that. The exception: if the first culprit is the very last patch,
-            # `remaining` is all patches, which were only assumed to fail. So they are tried now.
+            # That all patches together fail was only assumed. If no trial has shown it, as the
+            # first culprit is the very last patch, `remaining` is all of them, and they are tried
+            # now. In any other round, `remaining` has failed before, and `fails` remembers that.
             if culprits and not self.fails(remaining):
                 return frozenset()
             position = self._turning_point(culprits, candidates)
@@ -116,8 +116,8 @@ class Search:
         """Find the first candidate that makes the culprits fail, together with those before it.
 
         Returns:
-            Its position, which the caller still has to try if no trial has failed. None if all
-            patches together were tried, and do not fail.
+            Its position. If no trial has failed here, it is the last one, which is only assumed to
+            be it: the caller tries that. None if all patches together were tried, and do not fail.
         """
         # With the culprits, the first `passing` candidates pass, and the first `failing` fail.
         # Until a trial has failed, `failing` is all candidates, which are only assumed to fail.

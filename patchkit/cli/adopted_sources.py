@@ -88,7 +88,7 @@ def adopt_pile(
     library: Library,
     only: Sequence[str],
     pack: str,
-    asked: ChildOptions,
+    child_options: ChildOptions,
 ) -> AdoptedAndRestore:
     """Make rows of a pile: a package that patches another one by assignments.
 
@@ -99,7 +99,7 @@ def adopt_pile(
         library: The library, for releases on the index.
         only: The modules of the pile to adopt; empty for all.
         pack: The name of the new pack.
-        asked: What is said of the child that observes it.
+        child_options: What is said of the child that observes it.
 
     Returns:
         The rows, and a function that restores files.
@@ -109,6 +109,7 @@ def adopt_pile(
             observed although that was asked for.
     """
     metadata = metadata_of(changed)
+    # Rows are for the very release that the pile requires, if it requires one.
     pinned = metadata.pinned(package or DEFAULT)
     if pinned and not any(release_options):
         release_options = release_options._replace(releases=(pinned,))
@@ -125,17 +126,18 @@ def adopt_pile(
             f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
             "of its package"
         )
-    # The name of a wheel begins with the distribution and the version.
+    # Of the file of a wheel, the rows name the distribution and the version, which come first.
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])
     requirement = requirement_of(package, base.version)
     pile = PileRows(requirement, name, release=base, pack=pack, readers=readers)
     pile.run()
-    if asked.observe is not False:
-        python = asked.python or sys.executable
-        calls = [*metadata.calls, *((call, "--call") for call in asked.calls)]
-        observation = ObservationOptions(package, asked.stubs, calls, python)
-        _observe(pile, changed, observation, is_required=bool(asked.observe))
+    if child_options.observe is not False:
+        python = child_options.python or sys.executable
+        # Each function, and who asks for the call.
+        calls = [*metadata.calls, *((call, "--call") for call in child_options.calls)]
+        observation = ObservationOptions(package, child_options.stubs, calls, python)
+        _observe(pile, changed, observation, is_required=bool(child_options.observe))
     pile.refuse_empty()
     return pile, restore_nothing
 
@@ -220,7 +222,7 @@ def _base(
     release_options: options.ReleaseOptions,
     library: Library,
 ) -> CheckedRelease:
-    """Open the newest release that the options name.
+    """Open the newest release that the options name, of a package or of one that a diff is of.
 
     Args:
         package: The package that is patched; '' for the one that a diff or the release says.
@@ -232,6 +234,7 @@ def _base(
         UpstreamError: There is none.
     """
     packages = [package] if package else packages_in_diff(text)
+    # The first package that the options have a release of; the last one raises why there is none.
     for name in packages[:-1]:
         with suppress(UpstreamError):
             return inputs.open_packages(release_options, [name], library)[-1]

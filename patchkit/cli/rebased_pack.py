@@ -124,7 +124,8 @@ def _environ(folder: str) -> dict[str, str]:
     Args:
         folder: The folder of the copy, which is the working directory there.
     """
-    path = [folder, *map(os.path.abspath, sys.path)]  # '' is the working directory
+    # An entry '' means the working directory, which is another one for the check.
+    path = [folder, *map(os.path.abspath, sys.path)]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     for variable in _RELATIVE:
         if environ.get(variable):

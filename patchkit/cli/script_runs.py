@@ -59,10 +59,11 @@ def adopt_scripts(
             click.echo(line, err=True)
         if not is_confirmed:
             click.confirm("run this?", abort=True, err=True)
-        planned = len(plan.left_out)
+        shown_before = len(plan.left_out)
         run = ScriptRun(workspace, release.source, timeout)
         with progress_bar():
             run.run(plan, rows)
-    for line in left_out_lines(rows.left_out[planned:]):
+    # What scripts themselves have tried to install is known only now.
+    for line in left_out_lines(rows.left_out[shown_before:]):
         click.echo(line, err=True)
     return rows

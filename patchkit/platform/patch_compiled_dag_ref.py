@@ -15,6 +15,7 @@ OUTPUTS = "patchkit_outputs"
 
 def is_one_reference() -> bool | str:
     """Answer the row's `when`: True if this Ray returns one reference to all outputs."""
+    # A reference to one output is told the index of that output's channel.
     if "channel_index" not in inspect.signature(CompiledDAGRef.__init__).parameters:
         return True
     return "a compiled graph of this Ray returns a list of references"

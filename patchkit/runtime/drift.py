@@ -230,9 +230,8 @@ class RowDrift:
         """Compare the fingerprint of a target with those that were reviewed."""
         spans = self._lock.spans(self._patch, str(target))
         if facts.state == "absent":
-            return Verdict(
-                "absent"
-            )  # no words: the patch fails, with a message of its own
+            # No words: the patch fails, with a message of its own.
+            return Verdict("absent")
         if facts.fingerprint is None:
             # Nothing was reviewed either: there is no difference to tell anybody of.
             if not spans:

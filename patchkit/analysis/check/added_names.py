@@ -44,16 +44,18 @@ class AddedNames:
     def _dotted_names(
         self, target: Target, *, with_bases: bool = False
     ) -> Iterator[str]:
-        """Write a target as `a.C.f.`, so that only its parents and itself are prefixes of it.
+        """Write a target as `a.C.f.`: what begins with this text is the target, or lies in it.
 
         Args:
             target: The target.
-            with_bases: Whether a member of a class is one of each class that this derives from.
+            with_bases: Whether to write a member of a class also as one of each of its bases.
 
         Yields:
-            The name as it is written, and the one in the definition of what it is an attribute of.
+            The name as it is written, and the name where its class or module is defined: of
+            `b:C.f`, where `b` imports `C` from `a`, both `b.C.f.` and `a.C.f.`.
         """
         yield _dotted(str(target))
+        # Further out, to the first class or module that the release itself has.
         holder = target
         while holder.qualname:
             holder = holder.holder

@@ -24,7 +24,7 @@ class _Helper(NamedTuple):
 
     is_guarded: bool  # whether its import may fail, as below `try`
     is_deferred: bool  # whether it is imported only when a function runs
-    order: int  # falls with each import found: of equal ones, the last sorts first
+    order: int  # smaller for each import found: of equal ones, the last comes first
     module: str
 
 

@@ -139,7 +139,7 @@ def _steps_back(start: int) -> Iterator[int]:
 def _bisected(
     row: Row, releases: Sequence[CheckedRelease], starts: Iterable[int]
 ) -> Break:
-    """Bisect between the first of some starts that holds and the next release known to break.
+    """Find where a patch broke, after the first of some starts on which it holds, by bisection.
 
     Args:
         row: the patch's row.

@@ -27,7 +27,9 @@ UNWRAPPABLE = {
 VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
 _BOUND = METHODS - {Kind.STATICMETHOD}
 """Kinds whose first parameter callers do not pass."""
-_HELPER = "if this row also replaces every caller, unrelated=True skips the comparison"
+_OR_UNRELATED = (
+    "if this row also replaces every caller, unrelated=True skips the comparison"
+)
 
 
 def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
@@ -66,7 +68,7 @@ def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]
             f"upstream takes {upstream_call}, {change.by} takes {body_call}: {refusal}"
         )
         yield Fault(
-            codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_HELPER}", change.by
+            codes.SIGNATURE_CHANGED, message, f"{REWRITE}; {_OR_UNRELATED}", change.by
         )
 
 

@@ -153,16 +153,17 @@ class Check:
     def _of_row(self, row: Row, moves: Moves) -> Iterator[Finding]:
         """Find what is wrong with a row in the releases, and set its state in each."""
         yield from of_ranges(row, self._coverage, self._versions, self._place(row))
-        releases = [
+        concerned = [
             release
             for release in self._coverage.releases
             if self._coverage.concerns(row, release)
         ]
+        # Releases out of range are among these only with `inverse`.
         checked = [
-            release for release in releases if self._coverage.to_check(row, release)
+            release for release in concerned if self._coverage.to_check(row, release)
         ]
         misfits_by_release = self._uses.misfits(row, checked)
-        for release in releases:
+        for release in concerned:
             misfits = misfits_by_release.get(release.name, ())
             try:
                 if not self._coverage.is_out_of_range(row, release):
@@ -222,6 +223,7 @@ class Check:
             if isinstance(change, (Add, Provide)):
                 additions.setdefault(change.place, row)
             faults = list(judge.faults(change))
+            # The names that a change reads do not matter if it cannot be made at all.
             if not any(fault.breaks for fault in faults):
                 pack = self._packs[row.pack]
                 faults += self._unknown_names.faults(row, change, release, pack)

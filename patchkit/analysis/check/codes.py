@@ -144,6 +144,7 @@ def near_selectors(text: str) -> str:
     """
     longest = len(RELEASE_UNREADABLE.code)  # all codes are equally long
     selectors: list[str] = []
+    # `PK` itself is a selector, too, but of all codes: nobody means that.
     for length in range(_SHORTEST + 1, longest + 1):
         selectors += [name[:length] for name in CODES]
     return near(text, dict.fromkeys(selectors), most=3)

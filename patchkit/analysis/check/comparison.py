@@ -177,7 +177,7 @@ def _diffs(
             text = compare(target, base, release).diff
             if text:
                 yield target, text
-            base.forget_sources()
+            base.forget_sources()  # to save memory: there may be a hundred releases
             release.forget_sources()
         # If no source of the target was reviewed, each release is compared with the one before.
         accepted = lock.fingerprints(row.name, str(target))
@@ -214,7 +214,7 @@ def ends(
     if not in_range:
         actual = f"found no release of {releases[0].project} in the range of {row.name}"
         raise UpstreamError(f"{actual}, expected at least one: correct its `requires`")
-    first = _reviewed(row, releases, lock) or in_range[0]
+    first = _newest_reviewed(row, releases, lock) or in_range[0]
     if old:
         first = _named(releases, old)
     if new:
@@ -246,24 +246,24 @@ def base_of(
     Raises:
         UpstreamError: There is no such release.
     """
-    last = _named(releases, new)
-    before = releases[: releases.index(last)]
+    later = _named(releases, new)
+    before = releases[: releases.index(later)]
     if old:
-        return _earlier(releases, before, old, last), last
-    # `last` is only chosen if it was reviewed, or if the range has none of those before it, as
-    # after an earlier rebase. So it is put in front: the choices below prefer releases at the end.
-    in_range = _in_range(row, [last, *before])
-    if last in in_range and _is_reviewed(row, last, lock):
-        return last, last
-    first = _reviewed(row, in_range, lock) if in_range else None
-    if first is None and in_range:
-        first = in_range[-1]
-    if first is None:
-        actual = f"{row.name}: found no release before {last.name} in its range"
+        return _earlier(releases, before, old, later), later
+    # After an earlier rebase, `later` may be the only one of these in the range: then it is the
+    # base, too. It is put in front, as the choices below prefer releases at the end of the list.
+    in_range = _in_range(row, [later, *before])
+    if later in in_range and _is_reviewed(row, later, lock):
+        return later, later
+    base = _newest_reviewed(row, in_range, lock) if in_range else None
+    if base is None and in_range:
+        base = in_range[-1]
+    if base is None:
+        actual = f"{row.name}: found no release before {later.name} in its range"
         raise UpstreamError(
             f"{actual}, expected one; --from names the one that it was written for"
         )
-    return first, last
+    return base, later
 
 
 def _earlier(
@@ -284,8 +284,9 @@ def _earlier(
         UpstreamError: There is no such release before that one.
     """
     parsed = parse_version(version)
-    others = [parse_version(release.version) for release in releases[len(before) :]]
-    if before and parsed not in others:
+    not_before = releases[len(before) :]
+    versions = [parse_version(release.version) for release in not_before]
+    if before and parsed not in versions:
         return _named(before, version)
     expected = "which is the first release"
     if before:
@@ -361,7 +362,7 @@ def _is_reviewed(row: Row, release: CheckedRelease, lock: Lock) -> bool:
     return bool(targets)
 
 
-def _reviewed(
+def _newest_reviewed(
     row: Row, releases: Sequence[CheckedRelease], lock: Lock
 ) -> CheckedRelease | None:
     """Find the newest release that is the last of a span which the lock has for the row.

@@ -84,7 +84,7 @@ def refused_wrapper_call(ours: Signature) -> str | None:
 
 
 def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
-    """Yield calls of a signature that, together, are refused by any signature that takes less.
+    """Yield calls that a signature takes, of which any narrower signature refuses at least one.
 
     They pass all arguments, or the required ones alone, in every mix of position and name; and more
     arguments than parameters, where the signature has `*args` or `**kwargs`.
@@ -97,9 +97,8 @@ def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:
     positional = _names(parameters, *_POSITIONAL)
     keywords = _names(parameters, Parameter.KEYWORD_ONLY)
     if _names(parameters, Parameter.VAR_POSITIONAL):
-        further = [
-            f"{_MORE} arguments"
-        ] * 9  # hardly any object has as many parameters to spare
+        # As many that hardly any object has enough parameters to take them all.
+        further = [f"{_MORE} arguments"] * 9
         with_further = [*positional, *further]
         yield _Call(with_further, keywords)
     if _names(parameters, Parameter.VAR_KEYWORD):
@@ -176,10 +175,10 @@ def bases_of(resolver: Resolver, target: Target) -> Bases:
         for base in classes:
             if base.kind is Kind.OUTSIDE and base.dotted:
                 outside.append(base.dotted)
-            elif base.classes:
+            elif base.classes:  # a class that the sources define
                 inside.add((base.module, base.qualname))
             else:
-                is_whole = False
+                is_whole = False  # it cannot be told what that base is
     return Bases(frozenset(inside), tuple(outside), is_whole)
 
 
@@ -202,7 +201,7 @@ def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bo
     owner, _, _ = facts.qualname.rpartition(".")
     if facts.kind == Kind.OUTSIDE:  # of the standard library, or of another package
         return _is_of_every_class(facts.module, owner, name)
-    # A property of the metaclass would receive what is set on the class.
+    # What an Add sets on the class would go to a property of the metaclass instead.
     if facts.kind == Kind.PROPERTY:
         return False
     metaclasses = _metaclasses(resolver, Target(target.module, class_name))
@@ -224,14 +223,17 @@ def _is_of_every_class(module: str, owner: str, name: str) -> bool:
 
 
 def _metaclasses(resolver: Resolver, target: Target) -> set[tuple[str, str]]:
-    """Return the metaclass of a class and its bases, each by module and qualname."""
+    """Return the metaclass of a class, and the classes that the metaclass derives from.
+
+    Each by its module and qualname, if the resolver's own sources define it.
+    """
     names: set[tuple[str, str]] = set()
     resolved = resolver.resolve(target)
     for variant in resolved.variants:
         if not variant.classes:
-            continue
-        maker = metaclass(resolver.lookup, variant)
-        if maker and maker.classes:
-            bases = mro(resolver.lookup, maker)
+            continue  # it is no class, or one of another package
+        metaclass_of_it = metaclass(resolver.lookup, variant)
+        if metaclass_of_it and metaclass_of_it.classes:
+            bases = mro(resolver.lookup, metaclass_of_it)
             names.update((base.module, base.qualname) for base in bases)
     return names

@@ -49,7 +49,7 @@ class Coverage:
         self._due: dict[tuple[str, str], list[Change]] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
-        """Return a copy of this coverage with some releases left out.
+        """Return a copy of this coverage with some releases left out; it shares what is cached.
 
         Args:
             names: the names of the releases.
@@ -233,7 +233,8 @@ def _changes(rows: Iterable[Row]) -> Iterator[Change]:
 def released(rows: Sequence[Row]) -> list[str]:
     """Return the packages whose releases have to be checked for some rows.
 
-    A package is left out if no row requires it, and rows only wait for its import.
+    A package is left out if no row requires it, and rows change nothing in it, but run a function
+    at its import.
 
     Args:
         rows: the rows.

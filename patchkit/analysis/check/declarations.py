@@ -201,7 +201,8 @@ def _unmatched(
 def _not_required(row: Row, coverage: Coverage, row_place: Place) -> Iterator[Finding]:
     """Find packages that the row changes without a requirement on their distribution.
 
-    If a required name looks like a slip, as `vlm` for `vllm`, no process has that distribution.
+    A misspelled requirement, `vlm` for `vllm`, is an error: no process has that distribution, so
+    the row would apply nowhere.
     """
     for slip in slips(row, coverage):
         fix = f"write {slip.meant} in place of {slip.name}"
@@ -269,11 +270,12 @@ def _gap_or_overlap(
 ) -> Iterator[Finding]:
     """Find that none, or more than one, of some alternatives is in range in a release."""
     changed_projects = {canonical(package) for package in packages_of([row])}
-    # `names` are those under which the release has something that the row changes.
-    names = coverage.names(release) & changed_projects
-    projects = projects_of(_requirements(alternatives))
+    # The names of distributions under which the release has something that the row changes.
+    names_of_release = coverage.names(release) & changed_projects
+    deciding_projects = projects_of(_requirements(alternatives))
     # A release of another distribution does not decide which alternative is made.
-    if names.isdisjoint(projects) or not coverage.allows(row.patch.requires, release):
+    is_deciding = not names_of_release.isdisjoint(deciding_projects)
+    if not is_deciding or not coverage.allows(row.patch.requires, release):
         return
     in_range = [
         change for change in alternatives if coverage.allows(change.requires, release)

@@ -39,7 +39,7 @@ def decorator_faults(
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
             return
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-        return  # its `return` statements do not tell what a call of it returns
+        return  # a class, or what is decorated itself, has no `return` that tells what a call gives
     returned = _returned_values(node)
     if not any(returned):  # there is no `return`, or only bare ones
         message = f"{name} returns nothing, expected what the target becomes"
@@ -98,10 +98,10 @@ def _inner_function(node: ast.FunctionDef, value: ast.expr | None) -> Def | None
 def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
     """Compare what a decorator returns with its target: its calls, and what they return."""
     if target.signature is not None:
-        given = signature_of(inner.args)
-        refusal = refused_call(target.signature, given)
+        inner_signature = signature_of(inner.args)
+        refusal = refused_call(target.signature, inner_signature)
         if refusal:
-            takes = f"what {name} returns takes {given}"
+            takes = f"what {name} returns takes {inner_signature}"
             message = f"upstream takes {target.signature}, {takes}: {refusal}"
             yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
     inner_result = ""  # not known of a function with a decorator

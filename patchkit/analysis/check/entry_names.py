@@ -40,14 +40,17 @@ class Absence(NamedTuple):
 
 
 Group = list[tuple[str, str]]
-"""The texts in one container, each with its key; a key is '' where the place decides."""
+"""The texts in one container, each with its key, such as `("cls", "MyLlama")`.
+
+The key is '' for the elements of a list or a tuple, whose places decide what they are.
+"""
 
 _CLASS_KEYS = ("class", "cls", "qualname", "attr")
 """Parts of keys whose values name the class of a module."""
 
 
 def missing_classes(row: Row, pack: PackSource) -> Iterator[MissingClass]:
-    """Find what entries of a row name in the row's own package, and is not there.
+    """Find classes that entries of a row name in the row's own package, and that are not there.
 
     Args:
         row: The row.
@@ -66,12 +69,12 @@ def missing_classes(row: Row, pack: PackSource) -> Iterator[MissingClass]:
     for name, value in _assigned(text):
         if name not in entries:
             continue
-        found: list[Absence] = []
+        absences: list[Absence] = []
         for group in _groups(value):
-            found += _missing(group, pack)
-        for absence in dict.fromkeys(found):
+            absences += _missing(group, pack)
+        for absence in dict.fromkeys(absences):
             if may_set(text, absence.name):
-                continue
+                continue  # the body itself may put it there
             yield MissingClass(name, absence.message)
 
 
@@ -95,9 +98,13 @@ def _groups(node: ast.expr, key: str = "") -> Iterator[Group]:
     """Yield the texts in a value, those of one container together.
 
     Only texts that are values themselves: what an expression makes of others is not known.
+
+    Args:
+        node: The value: one text, or a container, which may hold others.
+        key: The key that the value has in the container around it; '' for none.
     """
     parts = list(_parts(node))
-    if isinstance(node, ast.Constant):
+    if isinstance(node, ast.Constant):  # the entry is one text, in no container
         parts = [(key, node)]
     group = [
         (name, part.value)
@@ -112,9 +119,10 @@ def _groups(node: ast.expr, key: str = "") -> Iterator[Group]:
 
 
 def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield what a container or a call has, with the key; the keys of dicts name nothing."""
+    """Yield the values in a container, or the arguments of a call, each with its key."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
+            # `{**others}` has no key for the others.
             yield ast.unparse(key) if key is not None else "**", value
     elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         for element in node.elts:
@@ -127,7 +135,11 @@ def _parts(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _missing(group: Group, pack: PackSource) -> Iterator[Absence]:
-    """Say what texts of an entry name in the pack's package, and is not there."""
+    """Say which classes the texts of one container name in the pack's package, and are not there.
+
+    A text names a class as `my_pack.llama:MyLlama` or `my_pack.llama.MyLlama`, or only its module,
+    `my_pack.llama`: then another text of the container may name the class.
+    """
     package = pack.name.partition(".")[0]
     for index, (_, text) in enumerate(group):
         dotted = text.replace(":", ".", 1)
@@ -144,24 +156,30 @@ def _missing(group: Group, pack: PackSource) -> Iterator[Absence]:
             continue
         if pack.as_release.state(Target(module)) == "present":
             yield from _absence(module, name, pack)
+        # A text with dots may be a label; one that ends like a class is hardly that.
         elif _is_class_name(name) and not _is_in_class(module, name, pack):
             message = f"{text!r} names {module}, and there is no such module"
             yield Absence(name, message)
 
 
 def _class_beside(group: Group, index: int) -> str:
-    """Return the text that names the class of a module in the same container; '' if unknown."""
-    others = [pair for pair in group if pair[1].isidentifier()]
-    if len(others) != 1:
+    """Return the text that names the class of a module in the same container; '' if unknown.
+
+    Args:
+        group: The texts of the container.
+        index: Which of them is the module.
+    """
+    names = [pair for pair in group if pair[1].isidentifier()]
+    if len(names) != 1:
         return ""
-    key, word = others[0]
-    if key:
+    key, name = names[0]
+    if key:  # `dict(module="my_pack.llama", cls="MyLlama")`: the key tells
         is_class = any(part in key.lower() for part in _CLASS_KEYS)
-    else:
+    else:  # `("my_pack.llama", "MyLlama")`: it is the text just behind the module
         following = group[index + 1 : index + 2]
-        is_class = following == others
+        is_class = following == names
     if is_class:
-        return word
+        return name
     return ""
 
 
@@ -194,6 +212,7 @@ def _absence(module: str, name: str, pack: PackSource) -> Iterator[Absence]:
         return
     path = pack.as_release.facts(Target(module)).path
     question = _question(pack, path, name)
+    # A text with dots may be a label; one that is nearly a name of the module is a slip.
     if question or _is_class_name(name):
         yield Absence(name, f"{module} has no {name}{question}")
 

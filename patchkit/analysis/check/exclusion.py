@@ -23,7 +23,7 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Item, Target
 
-_PARTS = (Replace, Wrap, Decorate, SetByCall)
+_OF_WHAT_IS_THERE = (Replace, Wrap, Decorate, SetByCall)
 """Changes of something that is there, and of which a Replace of the whole may lose the result."""
 
 _ONE_OF_THEM = (
@@ -74,7 +74,7 @@ def is_added_by_earlier_row(
         release: The release.
         additions: The targets that rows add in this release, each with the first row that does.
     """
-    if not isinstance(change, _PARTS) or change.place not in additions:
+    if not isinstance(change, _OF_WHAT_IS_THERE) or change.place not in additions:
         return False
     earlier = additions[change.place]
     # The earlier row has to be for all roles of this one, to be applied in the same processes.
@@ -206,9 +206,9 @@ class Exclusions:
         """
         if other.patch.env not in (None, row.patch.env):
             return False
-        return self._foreign(other) <= self._foreign(row)
+        return self._requirements_on_others(other) <= self._requirements_on_others(row)
 
-    def _foreign(self, row: Row) -> set[str]:
+    def _requirements_on_others(self, row: Row) -> set[str]:
         """Return the requirements of a row on other distributions than the release's."""
         names = self._coverage.names(self._release)
         return {
@@ -237,7 +237,11 @@ class Exclusions:
             )
             fix = f"let the Replace bring what the Edit changes, {_ONE_OF_THEM}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
-        elif is_part and due is earlier and isinstance(due.change, (Add, *_PARTS)):
+        elif (
+            is_part
+            and due is earlier
+            and isinstance(due.change, (Add, *_OF_WHAT_IS_THERE))
+        ):
             message = (
                 f"{replacement.description} would discard {due.description}, which comes before "
                 "it"
@@ -247,7 +251,7 @@ class Exclusions:
                 fix = f"declare the {replacement.change.kind} before the {due.change.kind}"
             yield Exclusion(later.row, earlier.row, target, message, fix)
         # Here `due` comes after the Replace. An Add is left out: it needs no part to be there.
-        elif is_part and isinstance(due.change, _PARTS):
+        elif is_part and isinstance(due.change, _OF_WHAT_IS_THERE):
             yield from self._missing_part(due, replacement)
 
     def _missing_part(
@@ -296,7 +300,7 @@ class Exclusions:
         change = replacement.change
         assert isinstance(change, Replace)
         if not change.unrelated:
-            return False
+            return False  # it has to derive from the target: see `Judge`
         row = replacement.row
         resolver = self._packs[row.pack].as_release.resolver
         bases = bases_of(resolver, Target(row.body, change.by))

@@ -42,7 +42,7 @@ class Fit:
         version: Its version, if its source has one.
         uses: What it uses.
         unfit: What does not fit, by the name of the release.
-        report: The same as a report of a check.
+        report: The same results in the form of a check's report, which is printed.
     """
 
     package: str
@@ -103,7 +103,7 @@ def fit(
         Which releases the package fits.
     """
     for release in releases:
-        release.brief = True
+        release.brief = True  # a use needs the names of a release, and no source
     uses = _uses(source, roots, store, releases)
     targets = sorted({use.target for use in uses}, key=str)
     faults = learn_all(releases, lambda _: targets, progress)
@@ -139,16 +139,16 @@ def _uses(
     needs next.
     """
     key = f"{roots} {content_hash(source)}"
-    rows = store.get("uses", key)
-    if rows is None:
+    uses_data = store.get("uses", key)
+    if uses_data is None:
         with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
             for release in releases:
                 # `tried` drops an error: it is met again, and reported, when the release is read.
                 threads.submit(tried, lambda release: release.source.paths(), release)
             trees = modules_of(source, roots)
-            rows = [use.as_data() for use in uses_of(trees, roots)]
-        store.put("uses", key, rows)
-    return [Use.of_data(row) for row in rows]
+            uses_data = [use.as_data() for use in uses_of(trees, roots)]
+        store.put("uses", key, uses_data)
+    return [Use.of_data(data) for data in uses_data]
 
 
 def _unfit(
@@ -158,6 +158,7 @@ def _unfit(
     misfits_by_release = misfits(uses, releases)
 
     def lost_targets(release: CheckedRelease) -> list[Target]:
+        # Of these, `Moves` searches for the ones that the release lacks.
         return [misfit.target for misfit in misfits_by_release[release.name]]
 
     moves = Moves(releases, lost_targets)

@@ -141,7 +141,7 @@ class Judge:
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
-        elif facts.storage:  # it is not on the class, and would have no effect there
+        elif facts.storage:  # set on the class, it would have no effect
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
@@ -163,7 +163,7 @@ class Judge:
         """Whether a module is there: in the release, or by a Provide of this or an earlier row."""
         earlier = self._provided.get(Target(module))
         if earlier is not None and earlier.roles >= self._row.roles:
-            return True
+            return True  # `earlier` is in every process that this row is for
         for change in self._row.patch.changes:
             if isinstance(change, Provide) and change.module == module:
                 return True
@@ -238,7 +238,7 @@ class Judge:
             yield from self._recursion(change, facts)
         elif facts.is_sure and facts.kind in FUNCTIONS and is_no_function(ours):
             yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
-        elif facts.shape and ours.shape == facts.shape:
+        elif facts.shape and ours.shape == facts.shape:  # the name does not count
             message = (
                 f"upstream's source is now the same as {change.by} ({where(facts)})"
             )
@@ -325,14 +325,14 @@ class Judge:
             facts: what the release says of the target.
         """
         if base.partition(".")[0] not in packages_of([self._row]):
-            return False
+            return False  # such as one of the standard library
         target = self._target_of(base)
         if target is None:
             return True  # the lack of the class is reported as a use of the body
         name = (facts.module, facts.qualname)
         base_facts = self._facts(target)
         if (base_facts.module, base_facts.qualname) == name:
-            return True  # mostly so, and saves parsing the modules of further bases
+            return True  # the usual case; the modules of further bases need no parsing
         above = bases_of(self._release.resolver, target)
         return not above.is_whole or name in above.inside
 

@@ -32,7 +32,8 @@ def learn_all(
     second = SecondProcess(releases, targets_of)
 
     def learn(release: CheckedRelease) -> None:
-        # If the other process has this release, its facts are in the cache after this.
+        # If the other process has taken this release, this waits for it. The facts are in the cache
+        # then, and `learn` looks up only what is missing there.
         second.wait_for(release)
         release.learn(targets_of(release))
         release.forget_sources()

@@ -231,7 +231,8 @@ def _local(
     version = versions.believed(package)
     if not version:
         version = FoundVersion(project, source.version or "nothing", source.name)
-    # Raises VersionError for text such as `nothing` or `0.1.dev0`, which says what to set.
+    # Read only because it raises VersionError, which says what to set, for a version that says
+    # nothing, such as `nothing` or `0.1.dev0`.
     _ = version.counts_as
     name = f"{project} {version.version}"
     return CheckedRelease(name, project, version.version, lambda: source, option=option)

@@ -18,7 +18,7 @@ from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UpstreamError
 
 _Lost = tuple[Target, "CheckedRelease | None"]
-"""A target that a release lacks, and a release that has it; None where none is known."""
+"""The question where a target went: it, and a release that has it; None where none is known."""
 
 
 @dataclass(eq=False)
@@ -261,7 +261,9 @@ class CheckedRelease:
         return Resolver(self.source, python=sys.version_info[:2], parsed=parsed)
 
     def _conclude(self, targets: Sequence[Target], store: FactStore) -> None:
-        """Look targets up, and store all facts of this release in the cache.
+        """Take the facts of targets from releases with the same files, or else look them up.
+
+        All facts of this release are then stored in the cache.
 
         For a target that is absent, its class or module is looked up too, as `misfits` and others
         ask for that.

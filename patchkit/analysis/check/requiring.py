@@ -58,7 +58,8 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
     """Find the packages that a row changes without a requirement on their distribution.
 
     Args:
-        row: The row; a change that only waits for the import of a module changes nothing there.
+        row: The row. A change that only waits for the import of a module changes nothing there, so
+            its package counts only if it is misspelled.
         coverage: Releases, which tell the packages that a distribution contains; None for none.
 
     Yields:
@@ -67,28 +68,29 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
     reported: set[str] = set()
     for change in row.patch.parts:
         package = package_of(change)
-        # A Provide adds a new module: it is inside no module, but changes the package.
-        is_changed = change.inside_module or isinstance(change, Provide)
         if package in reported:
             continue
         requirements = [*row.patch.requires, *change.requires]
         required = projects_of(requirements)
         if _provided_by(package, required, coverage):
             continue
-        if is_changed or _is_slip_of_target(package, required, coverage):
-            reported.add(package)
-            slip = _slip(package, required)
-            is_of_target = _is_slip_of_target(package, required, coverage)
-            if slip and not is_of_target and _is_known(slip, coverage):
-                slip = ""  # no slip of a requirement: `torchao` is like `torch`, which is there
-            yield Unrequired(package, tuple(required), slip, is_of_target)
+        is_of_target = _is_package_misspelled(package, required, coverage)
+        # A Provide adds a new module: it is inside no module, but changes the package.
+        is_changed = change.inside_module or isinstance(change, Provide)
+        if not is_changed and not is_of_target:
+            continue
+        reported.add(package)
+        slip = _misspelled_distribution(package, required)
+        if slip and not is_of_target and _is_known(slip, coverage):
+            slip = ""  # it is not misspelled: `torch` is like `torchao`, and is there itself
+        yield Unrequired(package, tuple(required), slip, is_of_target)
 
 
-def _is_slip_of_target(
+def _is_package_misspelled(
     package: str, required: list[str], coverage: Coverage | None
 ) -> bool:
-    """Whether a package that is nowhere has nearly the name of a distribution that is there."""
-    slip = _slip(package, required)
+    """Whether a package does not exist, but has nearly the name of a distribution that does."""
+    slip = _misspelled_distribution(package, required)
     if not slip or not _differ_by_a_letter(canonical(package), slip):
         return False
     return _is_known(slip, coverage) and not _is_package(package, coverage)
@@ -137,14 +139,15 @@ def slips(row: Row, coverage: Coverage | None = None) -> Iterator[Slip]:
                 break
 
 
-def _differ_by_a_letter(one: str, other: str) -> bool:
+def _differ_by_a_letter(name: str, other: str) -> bool:
     """Whether names have the same letters in another order, or one letter more, less or changed."""
-    if sorted(one) == sorted(other):
+    if sorted(name) == sorted(other):
         return True
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((name, other), key=len)
     if len(shorter) == len(longer):
         differing = sum(map(str.__ne__, shorter, longer))
         return differing == 1
+    # Without one of its letters, the longer name is the shorter one.
     return any(
         longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
     )
@@ -189,8 +192,8 @@ def _distribution_here(package: str) -> str:
     return canonical(provider.name)
 
 
-def _slip(package: str, projects: list[str]) -> str:
-    """Return the distribution whose name is a misspelled package name; '' if none is.
+def _misspelled_distribution(package: str, projects: list[str]) -> str:
+    """Return the one of some distributions that is a package's name, misspelled; '' if none is.
 
     `vlm` and `vlml` are slips of `vllm`.
     """

@@ -75,6 +75,7 @@ class Commands:
         options = " ".join(
             f"--releases {shlex.quote(requirement)}" for requirement in self.releases
         )
+        # Without requirements, the check was of local files, which an option of their own names.
         if not options and release.is_local:
             options = release.option
         return self._command("lock", row, options)

@@ -79,20 +79,20 @@ def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
     Yields:
         A finding for the first such target of each module.
     """
-    modules: set[str] = set()
+    reported: set[str] = set()  # the modules
     for change in row.patch.parts:
         target = change.place
         called_in = table.roles(target)
-        is_placed = not called_in.isdisjoint(row.roles)
-        if is_placed or not called_in:
+        is_called_in_a_role = not called_in.isdisjoint(row.roles)
+        if is_called_in_a_role or not called_in:
             continue
         if not isinstance(change, _CALLED):
             continue
         if isinstance(change, Replace) and _is_read(target):
+            continue  # the table says nothing of what is read, and not called
+        if target.module in reported:
             continue
-        if target.module in modules:
-            continue
-        modules.add(target.module)
+        reported.add(target.module)
         message = (
             f"the row is for {_listed(row.roles)}; functions of {target.module} were called in "
             f"{_listed(called_in)} only, in {table.source}"

@@ -24,21 +24,29 @@ _FUNCTIONS = frozenset(
     ]
 )
 _MEMBERS = frozenset([Kind.ASSIGNMENT, Kind.CONSTANT])
+"""Kinds of values that are members where the body of an enum's class assigns them."""
 
 
 def as_new_member(
     resolver: Resolver, target: Target, facts: Facts, ours: Facts | None
 ) -> Facts:
-    """Return the facts of a new attribute; of a value in an enum, with where Python keeps it.
+    """Say that a value which an Add puts on an enum would not become a member of the enum.
+
+    Python makes the members when it creates the class. So `storage` of the facts says then that
+    the target is kept elsewhere than on its class, which is a fault of the Add.
 
     Args:
         resolver: The release.
         target: The new attribute.
         facts: What the release says of it.
         ours: What the body says of its value; None where that is not known.
+
+    Returns:
+        The facts with this `storage`, or the same facts for any other attribute.
     """
     name = str(target.steps[-1])
     is_value = ours is not None and ours.kind in _MEMBERS
+    # A function, or a name with an underscore, is no member of an enum, and may be added.
     if facts.is_present or not is_value or name.startswith("_"):
         return facts
     for owner in resolver.resolve(target.holder).variants:
@@ -50,11 +58,14 @@ def as_new_member(
 def part_of_function(
     target: Target, facts_of: Callable[[Target], Facts]
 ) -> Fault | None:
-    """Return the fault of a target such as `f.__code__`; None for any other one.
+    """Return the fault of a target such as `f.__code__`, of which no source tells anything.
 
     Args:
         target: The target.
         facts_of: Says what the release has at a target.
+
+    Returns:
+        The fault, which names the function; None for any other target.
     """
     name = target.steps[-1] if target.steps else ""
     if name not in PARTS_OF_FUNCTIONS:

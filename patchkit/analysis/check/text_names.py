@@ -114,7 +114,7 @@ def _evaluated(annotation: str) -> set[str]:
 
 
 def _types_in_strings(node: ast.expr) -> Iterator[str]:
-    """Yield the strings in an annotation that are types."""
+    """Yield the strings in an annotation that are types: of `list["C"]`, not of `Literal["C"]`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.Subscript) and _last_name(node.value) in _OF_TYPES:
@@ -145,14 +145,14 @@ def may_set(text: str, name: str, *, is_of_pack: bool = False) -> bool:
     # Of an attribute: not of `self` or `cls`, where it is none of a module.
     attribute = rf"(?<!\bself)(?<!\bcls)\.{word}\b"
     patterns = [
-        rf"\bglobal\b[^\n]*\b{word}\b",
+        rf"\bglobal\b[^\n]*\b{word}\b",  # in a function: `global x`
         rf"\b{word}\s*:=",
-        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",
+        rf"{attribute}\s*(:[^\n=]*)?=(?!=)",  # in another module: `a.x = …`
         rf"(?m)^[^\n=(]*{attribute}[^\n=(]*=(?!=)",  # among others: `a.x, b.y = …`
     ]
     if is_of_pack:
-        patterns.append(rf"['\"]{word}['\"]")
-        patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")
+        patterns.append(rf"['\"]{word}['\"]")  # `setattr(a, "x", …)`
+        patterns.append(rf"\bupdate\([^)]*\b{word}\s*=")  # `vars(a).update(x=…)`
     return any(re.search(pattern, text) for pattern in patterns)
 
 
@@ -189,7 +189,7 @@ def defaults_read(text: str) -> set[str]:
     try:
         (function,) = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
-        return set()
+        return set()  # also of a method, which is indented
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
     parameters = function.args

@@ -23,9 +23,10 @@ _SEARCHED_BY_NAME = 8
 
 
 class _Edge(NamedTuple):
-    """A release that lacks a target, next to one in which its name is known: where to search.
+    """Where to search for a target: in a release that lacks it, next to one that has it.
 
-    If no release has the target, `origin` has the target itself, and None for the release.
+    A target that no release has is searched for by its name alone: `origin` is then the target
+    itself, and None for the release.
     """
 
     target: Target  # the name that the caller has given
@@ -92,9 +93,9 @@ class Trails:
     def _search_by_name(self) -> None:
         """Search for targets that no release has; what is found is followed in both directions."""
         searched: list[tuple[_Edge, MoveResult]] = []
-        for edge, result in self._searched(self._unknown()):
+        for edge, result in self._searched(self._edges_of_unknown()):
             if result.place:
-                # `edge` is followed to earlier releases (see `_unknown`), `later` to later ones.
+                # `edge` is followed to earlier releases, `later` to those after its release.
                 later = edge._replace(position=edge.position + 1, direction=1)
                 searched.append((edge, result))
                 searched.append((later, result))
@@ -123,7 +124,7 @@ class Trails:
                     if self._is_unsearched(target, neighbour):
                         yield _Edge(target, origin, neighbour, direction)
 
-    def _unknown(self) -> Iterator[_Edge]:
+    def _edges_of_unknown(self) -> Iterator[_Edge]:
         """Yield where to search for targets that no release has: in the newest and some before it.
 
         Modules are searched for in the newest alone.
@@ -188,23 +189,24 @@ class Trails:
         faults = learn_all(releases, new_names.__getitem__)
         for span in spans:
             for index in span.indexes:
-                if not self._holds(span, index, faults):
+                if not self._is_news(span, index, faults):
                     break  # in releases beyond, it is searched for anew
                 target = span.edge.target
                 self._results[target, index] = span.result
                 if span.result.place:
                     self._names[target][index] = span.result.place
 
-    def _holds(self, span: _Span, index: int, faults: Collection[str]) -> bool:
+    def _is_news(self, span: _Span, index: int, faults: Collection[str]) -> bool:
         """Whether a result is true in a release too, and says more than what is known there.
 
-        A place says more than the result that there is none.
+        That a target is gone is news where nothing is known of it. A place that it went to is news
+        also where it was taken to be gone.
         """
-        earlier = self._results.get((span.edge.target, index))
+        known = self._results.get((span.edge.target, index))
         destination = span.result.place
         if destination is None:
-            return earlier is None
-        if earlier and earlier.place:
+            return known is None
+        if known and known.place:
             return False
         release = self._releases[index]
         return release.name not in faults and release.has(destination)
@@ -217,6 +219,7 @@ class Trails:
         index = edge.position
         while True:
             result = self._results.get((edge.target, index))
+            # An earlier search that found nothing ends nothing: this one may have found more.
             was_not_found = result is not None and result.place is None
             if not was_not_found and not self._is_unsearched(edge.target, index):
                 return
@@ -322,6 +325,7 @@ def _followed(releases: Sequence[CheckedRelease], expected: Expected) -> Trails:
         missing.update(
             target for target in expected(release) if release.state(target) == "absent"
         )
+    # The trails ask each release for all of them.
     learn_all(releases, lambda _: missing)
     targets = sorted(missing, key=str)
     trails = Trails(releases, targets, directions=(1,), by_name=True)

@@ -68,12 +68,14 @@ class UnknownNames:
         names = names_to_find(change)
         if not names:
             return
-        # The target may be imported from the module that it reads its names from.
+        # Names are read from the module that defines the target, which the one that the row names
+        # may only import it from.
         module = release.facts(change.place).module or change.place.module
-        if self._is_open(module):
+        if self._may_gain_any_name(module):
             return
         text = ""
         if isinstance(change, Edit):
+            # Not all names in `new` are read from the module: some are local, or only set.
             text = release.text(release.facts(change.place))
             read = _read_by(change, text, self._edits_before(change))
             where = "new"
@@ -87,6 +89,7 @@ class UnknownNames:
                 continue
             if isinstance(change, AddField) and _is_in_body(name, row, pack):
                 continue
+            # Python does not read a name in a string of a type, so that any mention will do.
             if name in quoted_names(change) and _is_mentioned(
                 name, row, change, release, pack
             ):
@@ -109,7 +112,7 @@ class UnknownNames:
             if isinstance(other, Edit) and other.place == change.place:
                 yield other
 
-    def _is_open(self, module: str) -> bool:
+    def _may_gain_any_name(self, module: str) -> bool:
         """Whether a row calls a function at the import of a module: it may define any name.
 
         A call at the import of a package may import modules of it, and define names in them.
@@ -126,11 +129,10 @@ class UnknownNames:
         """Whether a release or another change defines a name; also if that cannot be decided."""
         scopes = [""]
         if isinstance(change, AddField):
-            scopes.append(
-                f"{change.place.qualname}."
-            )  # it reads names of its class, too
+            # The type of a field reads names of its class, too.
+            scopes.append(f"{change.place.qualname}.")
         elif "." in change.place.qualname and _is_mangled(name):
-            return True  # it is another name in the module
+            return True  # in a class, Python reads `__x` as `_C__x`, which nobody has looked up
         for scope in scopes:
             if release.facts(Target(module, f"{scope}{name}")).state != "absent":
                 return True
@@ -202,7 +204,7 @@ def _texts_in(folder: Path, declaring: Path) -> list[str]:
 def _question(name: str, text: str, module_text: str) -> str:
     """Ask whether a name of the function was meant, or else one of the module or a builtin.
 
-    These are many: one of them that is a little like the name would be an odd question.
+    Of the latter there are many, so that one has to be more alike to be worth the question.
     """
     of_function = words(text) - {name} - {*keyword.kwlist}
     others = {*words(module_text), *dir(builtins)} - {name}
@@ -221,14 +223,17 @@ def _texts_around(module: str, release: CheckedRelease) -> Iterator[str]:
 
 
 def _is_mangled(name: str) -> bool:
-    """Whether Python puts the name of the class before a name."""
+    """Whether Python puts the name of the class before a name, as before `__x`."""
     return name.startswith("__") and not name.endswith("__")
 
 
 def _is_mentioned(
     name: str, row: Row, change: Change, release: CheckedRelease, pack: PackSource
 ) -> bool:
-    """Whether the module of a target, or the body, has a name for a checker of types alone."""
+    """Whether a name stands in the module of a target, or in the body, be it in a comment.
+
+    So it does if it is imported for checkers of types alone.
+    """
     path = release.facts(change.place).path
     content = release.source.read(path) if path else None
     text = "" if content is None else content.decode(errors="replace")

@@ -24,7 +24,7 @@ def engines(processes: Iterable[ProcessStatus]) -> Iterable[Sequence[ProcessStat
         root = process
         while root.parent is not None:
             root = root.parent
-        # The role of a process that was not reached is only guessed.
+        # A process that was not reached begins no engine, as its role is only guessed.
         has_main = root.is_reached and "main" in root.roles
         if has_main and root is process:
             latest = process

@@ -74,10 +74,10 @@ def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield a finding if no row describes a process, and for patches that have no process here.
+    """Yield a finding for a process that no row describes, and for patches that get no process.
 
-    These are patches whose targets this process replaces: vLLM's frontend in Rust, for example,
-    runs in place of the server in Python.
+    The latter are for a process that is not started: vLLM's frontend in Rust, for example, runs in
+    place of the server in Python, which has their targets.
     """
     # A process with a digest has entered a role, so it is recognized after all.
     if process.unknown and not process.digests:
@@ -115,7 +115,7 @@ def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:
 
 
 def _set_otherwise(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield what the call of an AfterImport has set, or has not, unlike its row says."""
+    """Yield where the call of an AfterImport has not set just what `sets` in its row names."""
     for patch in process.patches.values():
         if patch.status != "applied":
             continue
@@ -147,15 +147,16 @@ def _kept(process: ProcessStatus) -> Iterator[ProcessFinding]:
 def _unreviewed(process: ProcessStatus) -> Iterator[str]:
     """Yield messages about patches whose targets differ from the reviewed ones in the lock."""
     for patch in process.patches.values():
-        # What a fork has from its parent is a finding of the parent.
+        # A fork has its parent's patches: what is wrong with them is reported of the parent alone.
         is_of_parent = patch.inherited or process.is_copy
         if is_of_parent or not patch.is_finding:
             continue
-        # Else it was skipped for another reason, or applied although the lock cannot be read.
-        is_left_out = patch.status == "skipped" and patch.unreviewed == patch.reason
-        if is_left_out:
+        is_left_out_for_it = (
+            patch.status == "skipped" and patch.unreviewed == patch.reason
+        )
+        if is_left_out_for_it:
             yield f"{patch.name}: left out: {patch.unreviewed}"
-        else:
+        else:  # skipped for another reason, or applied although the lock cannot be read
             yield patch.unreviewed
 
 
@@ -223,7 +224,8 @@ def _roles_of(processes: Iterable[ProcessStatus]) -> set[str]:
 def _differences(role: str, peers: Sequence[ProcessStatus]) -> Iterator[Difference]:
     """Yield how processes of one role in one engine differ.
 
-    Their journals are compared only if no process has reported a difference itself.
+    Their journals are compared only if no process has reported a difference itself, which the
+    comparison would find again.
     """
     reporters = [process for process in peers if role in process.disagreements]
     for process in reporters:
@@ -294,8 +296,10 @@ def _differences_by_body(
             patch = process.patches.get(name)
             if patch is None or patch.body is None or patch.status != "applied":
                 continue
-            if not (pairs or patch.is_for(role)):
-                break  # nor is it in any other process: all name the same roles
+            # Only the first process is asked: all journals name the same roles for a patch.
+            is_for_role = bool(pairs) or patch.is_for(role)
+            if not is_for_role:
+                break
             pairs.append((patch.body.loaded, process))
         processes_by_value = grouped(pairs).values()
         if len(processes_by_value) > 1:

@@ -56,7 +56,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
         entry = parse_line(line)
         if entry is None:
             continue
-        # The first line; if it is damaged, the process of the file's name has to do.
+        # This event is in the first line. If that is damaged, the process of the file's name stays.
         if entry.text("event") == "armed":
             process = _process_of_head(entry) or process
         elif process is not None:

@@ -14,6 +14,8 @@ _START_SECONDS = 120.0
 """Seconds after its start for which a process may still be starting, and import more."""
 _USABLE = {"armed", "applied"}
 """The statuses of a patch that may have an effect in a process, now or later."""
+_SHOWN = 4
+"""How many processes a message names."""
 
 
 class MisplacedPatch(NamedTuple):
@@ -57,20 +59,25 @@ def misplaced(
     for engine in engines(processes):
         # Processes with the same roles are judged together: an engine may have a thousand workers.
         by_roles: dict[tuple[str, ...], list[ProcessStatus]] = {}
-        names: dict[str, PatchStatus] = {}
+        patches: dict[str, PatchStatus] = {}  # each as one of the journals lists it
         for process in engine:
             if process.is_reached and process.roles:
                 by_roles.setdefault(tuple(process.roles), []).append(process)
-                names.update(process.patches)
-        for name, patch in names.items():
+                patches.update(process.patches)
+        for name, patch in patches.items():
             inside: list[ProcessStatus] = []
             outside: list[ProcessStatus] = []
-            for roles, same in by_roles.items():
-                # (All journals name the same roles for a patch, those of its row.)
-                is_in_role = any(patch.is_for(role) for role in roles)
-                side = inside if is_in_role else outside
-                side += same
-            users = [each for each in _occurrences(name, outside) if each.is_imported]
+            for roles, processes_of_roles in by_roles.items():
+                # Any journal's `patch` will do: all name the same roles for it, those of its row.
+                if any(patch.is_for(role) for role in roles):
+                    inside += processes_of_roles
+                else:
+                    outside += processes_of_roles
+            users = [
+                occurrence
+                for occurrence in _occurrences(name, outside)
+                if occurrence.is_imported
+            ]
             if not users:
                 continue  # nothing speaks for another role
             message = _message(name, _occurrences(name, inside), users, now)
@@ -163,7 +170,3 @@ def _labels(occurrences: Sequence[_Occurrence]) -> str:
     if further:
         shown += f" and {further} more"
     return shown
-
-
-_SHOWN = 4
-"""How many processes a message names."""

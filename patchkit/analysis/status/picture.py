@@ -271,7 +271,7 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
     """
     latest: dict[object, ProcessStatus] = {}
     for process in sorted(processes, key=lambda process: process.started):
-        # `began` identifies the process; without it, each journal counts as a process.
+        # A pid and `began` identify a process. Without `began`, each journal counts as one.
         started = process.started if process.began is None else 0.0
         latest[process.host, process.pid, process.began, started] = process
     distinct = (process for process in latest.values() if not _is_own_command(process))
@@ -351,10 +351,10 @@ def _award(
 
 
 def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
-    """Set the parent by claim, who asked Ray, or ppid; by a claim also the name and the rank."""
+    """Set the parent: who claims the process, else who asked Ray for it, else that of its ppid."""
     candidates: list[ProcessStatus] = []  # the likeliest first
     if claim is not None:
-        process.name = claim.child.name  # `VllmWorker-0` also tells its rank, 0
+        process.name = claim.child.name  # `VllmWorker-0` has the rank, too
         if process.rank is None and "worker" in process.roles:
             process.rank = _rank_of_name(process.name)
         candidates.append(claim.parent)
@@ -371,7 +371,7 @@ def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> N
 def _latest_before(
     process: ProcessStatus, candidates: Sequence[ProcessStatus]
 ) -> list[ProcessStatus]:
-    """Of the processes that had a pid, list the last that started before another; else none."""
+    """List the last of some processes that started before another one; [] if none did."""
     earlier = [
         candidate for candidate in candidates if candidate.started <= process.started
     ]

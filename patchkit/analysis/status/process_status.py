@@ -82,7 +82,8 @@ class PatchStatus:
         strangers: Values that others assigned to its targets.
         called: By the name of the function, what a call of an AfterImport has set.
         unreviewed: What it changes that is not as it was reviewed, for people.
-        is_finding: Whether the patch is left out for that, or the lock cannot be read.
+        is_finding: Whether `unreviewed` is to be acted on: the patch is left out for it, or the
+            lock cannot be read.
         effects: By target, whether it was called.
         answered: When the patch's `verify` was asked.
         answer: What `verify` said was wrong.
@@ -141,7 +142,10 @@ class PatchStatus:
 
     @property
     def out_of_reach(self) -> list[str]:
-        """Copies that could not be repointed, of all modules, and what is in `kept`."""
+        """Copies that could not be repointed, of all modules.
+
+        What still holds code of a patch that was taken back could not be repointed either.
+        """
         copies = list(self.kept)
         for module in self.modules.values():
             copies += module.out_of_reach
@@ -316,7 +320,9 @@ class ProcessStatus:
     @property
     def original(self) -> "ProcessStatus | None":
         """The process, itself no copy, that this one is a copy of; None for no copy, or unknown."""
-        ancestors = {self}  # to end, as damaged journals may make a circle of parents
+        ancestors = {
+            self
+        }  # damaged journals may make a circle of parents: it ends there
         original: ProcessStatus | None = self
         while original is not None and original.is_copy:
             original = original.parent
@@ -365,13 +371,18 @@ class ProcessStatus:
 
     @property
     def observed(self) -> float | None:
-        """When it last looked at what was called; if it found nothing new, that is `verified`."""
+        """When it last looked at what was called; None if it never did.
+
+        A look that finds no new call is recorded as `verified` only.
+        """
         if not self.glanced:
             return None
         return max(self.glanced, self.verified or 0)
 
     def is_due(self, patch: PatchStatus) -> bool:
-        """Whether the status of a patch is of interest: not where only another role needs it.
+        """Whether the status of a patch is shown: its role needs it, or something became of it.
+
+        Most patches are for other roles than a process has, and just stay armed there.
 
         Args:
             patch: One of its patches.

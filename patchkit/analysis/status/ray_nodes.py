@@ -82,9 +82,10 @@ class RayNodes:
     def _ask(self, node_id: str, directory: str | None) -> Any:
         """Start `node.look` as a task on a node, and return Ray's reference to its result."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
+        # Not soft: on this node, or not at all.
         strategy = strategies.NodeAffinitySchedulingStrategy(
             node_id=node_id, soft=False
-        )  # not soft: on this node, or not at all
+        )
         # The node may have no patchkit, so the module's code is sent along.
         importlib.import_module("ray.cloudpickle").register_pickle_by_value(node)
         task = self._ray.remote(node.look)

@@ -76,19 +76,21 @@ def run_isolated(
     """
     with TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        given_input = Path(folder, "input")
-        given_input.write_text(input_text, "utf-8")
+        input_file = Path(folder, "input")
+        input_file.write_text(input_text, "utf-8")
         folders = None
         if writable is not None:
             folders = [str(path) for path in writable]
         request = json.dumps({"report": str(report), "writable": folders})
-        # -I and -S: nothing of the environment or of site-packages is loaded before the cut.
-        cutter = [sys.executable, "-I", "-S", str(launcher.__file__), request]
-        # A file, as whoever outlives the command would hold a pipe open.
+        # The launcher cuts its own process off, and then becomes the command. -I and -S: it loads
+        # nothing that the environment or site-packages name, before it is cut off.
+        launching = [sys.executable, "-I", "-S", str(launcher.__file__), request]
+        # A file and no pipe: a process that outlives the command would keep a pipe open, and
+        # reading it would not end.
         output_file = Path(folder, "output")
-        with given_input.open("rb") as stdin, output_file.open("wb") as output:
+        with input_file.open("rb") as stdin, output_file.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
-                [*cutter, *command],
+                [*launching, *command],
                 cwd=cwd,
                 env=dict(environ),
                 stdin=stdin,
@@ -98,6 +100,7 @@ def run_isolated(
             )
             code = _wait(process, timeout)
         text = output_file.read_text("utf-8", errors="replace")
+        # The launcher writes its report before it becomes the command: without it, nothing ran.
         try:
             isolation = Isolation(**json.loads(report.read_text("utf-8")))
         except (OSError, ValueError) as error:

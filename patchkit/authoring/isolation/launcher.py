@@ -53,7 +53,7 @@ def main() -> None:
     """Cut this process off as its first argument asks, then become the command in the others."""
     request = json.loads(sys.argv[1])
     command = sys.argv[2:]
-    # Opened now: it may lie outside of the folders that can be written to.
+    # Opened before the cut: it may lie outside of the folders that can be written to after it.
     with open(request["report"], "w", encoding="utf-8") as report:  # noqa: PTH123
         faults = {"network": "", "files": ""}
         faults["network"] = _fault_of(_cut_network)
@@ -80,7 +80,7 @@ def _fault_of(cut: Callable[[], None]) -> str:
 
 
 def _called(name: str, result: int) -> int:
-    """Return the result of a function of C, or raise its error.
+    """Return the result of a function of the C library; raise its error if it is negative.
 
     Raises:
         OSError: The result says that there was an error.
@@ -113,7 +113,8 @@ def _enter_empty_network() -> None:
         return
     user = os.getuid()
     group = os.getgid()
-    # Who may not do this may do it in a user namespace, as which nothing else changes.
+    # Without the right to that, a process may still do it in a user namespace of its own, in which
+    # the maps below let it be the same user as before.
     _called("unshare", library.unshare(_NEW_USER | _NEW_NETWORK))
     maps = {
         "setgroups": "deny",
@@ -139,14 +140,14 @@ def _refuse_sockets() -> None:
     # The offsets 0, 4 and 16 are those of the call's number, the machine's, and the first argument.
     instructions = (
         (_LOAD, 0, 0, 4),
-        (_JUMP_IF_EQUAL, 0, 7, number),
+        (_JUMP_IF_EQUAL, 0, 7, number),  # of another machine: refuse
         (_LOAD, 0, 0, 0),
-        (_JUMP_IF_NOT_LESS, 5, 0, _OTHER_NUMBERS),
-        (_JUMP_IF_EQUAL, 4, 0, _IO_URING_SETUP),
-        (_JUMP_IF_EQUAL, 0, 4, socket_call),
+        (_JUMP_IF_NOT_LESS, 5, 0, _OTHER_NUMBERS),  # refuse
+        (_JUMP_IF_EQUAL, 4, 0, _IO_URING_SETUP),  # which can make sockets, too: refuse
+        (_JUMP_IF_EQUAL, 0, 4, socket_call),  # any other call: allow
         (_LOAD, 0, 0, 16),
-        (_JUMP_IF_EQUAL, 2, 0, _LOCAL),
-        (_JUMP_IF_EQUAL, 1, 0, _NETLINK),
+        (_JUMP_IF_EQUAL, 2, 0, _LOCAL),  # allow
+        (_JUMP_IF_EQUAL, 1, 0, _NETLINK),  # allow
         (_RETURN, 0, 0, _REFUSE),
         (_RETURN, 0, 0, _ALLOW),
     )
@@ -161,7 +162,7 @@ def _refuse_sockets() -> None:
 
 
 def _give_up_privileges(library: Any) -> None:
-    """Let programs such as `sudo` give no more rights, as filters and Landlock require."""
+    """Keep programs such as `sudo` from giving more rights, as filters and Landlock require."""
     _called("prctl", library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
 
 
@@ -175,6 +176,7 @@ def _protect_files(writable: Iterable[str]) -> None:
     version = _called(
         "landlock", library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
     )
+    # The rights that only the folders are to give: all that this version of Landlock knows.
     rights = 0
     for first_version, added in _RIGHTS.items():
         if first_version <= version:

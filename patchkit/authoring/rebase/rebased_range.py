@@ -1,7 +1,7 @@
 """Finds the releases that a carried row holds for, so that its range has only such ones.
 
-`Rebase` looks at two releases. The range of the carried row may have others: those between the two,
-and later ones. Each of them is looked at in the same way.
+`Rebase` looks at two releases. The range of the carried row may have others: to those between the
+two, the original row is carried in a trial, and to later ones the carried row.
 """
 
 from collections.abc import Collection, Sequence

@@ -255,11 +255,9 @@ def _replacement(upstream: UpstreamTarget, change: Replace) -> BodyPart:
 
 
 def _is_function(upstream: UpstreamTarget) -> bool:
-    """Whether a function can replace a target: it is called, or defined by a `def`.
-
-    Of a generated method, such as the `__init__` of a dataclass, no signature is known.
-    """
+    """Whether a function can replace a target: it is called, or defined by a `def`."""
     facts = upstream.facts
+    # A generated method, such as the `__init__` of a dataclass, has no signature in the source.
     if facts.signature is not None or facts.kind == str(Kind.GENERATED):
         return True
     node = upstream.node
@@ -313,7 +311,7 @@ def _function(
 
 def _long_docstring(paragraphs: Sequence[str]) -> str:
     """Write a docstring of several lines, without indentation."""
-    # One INDENT for the indentation that the lines get, one as a margin at their end.
+    # The lines are indented by one INDENT later, and end one INDENT before the limit.
     width = WIDTH - 2 * len(INDENT)
     filled = [textwrap.fill(text, width, break_on_hyphens=False) for text in paragraphs]
     return '"""\n' + "\n\n".join(filled) + '\n"""'

@@ -230,7 +230,7 @@ def _edit(upstream: UpstreamTarget) -> Change:
     lines = text.splitlines()
     for statement in statements:
         if statement.lineno != statement.end_lineno:
-            continue
+            continue  # a line of it alone may be no valid Python
         # `lines` begin at the line `facts.lines[0]` of the file.
         line = lines[statement.lineno - facts.lines[0]].strip()
         change = Edit(str(upstream.target), old=line, new=line)
@@ -255,7 +255,7 @@ def _addition(upstream: UpstreamTarget, kind: str, name: str) -> Change:
     """
     target = upstream.target
     is_class = upstream.facts.kind == _CLASS
-    # With add-field, the target names the field, not only its class.
+    # With add-field, the target has to name the new field, `a:C.field`, and not only the class.
     if kind == "add-field" and (is_class or "." not in target.qualname):
         raise ScaffoldError(
             f"{target}: expected the new field too, 'module:Class.field'"

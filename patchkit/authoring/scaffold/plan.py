@@ -100,8 +100,8 @@ def plan(
     row_of(place.module, patch)  # raises an error if the row is invalid
     test_name = f"test_{_identifier(request.name)}.py"
     test_content = test_text(patch, place.module, targets).encode()
-    # Packages around the pack may exist, or be planned for an earlier patch: they are left out. A
-    # body that exists is not, so that `_with_row` raises an error for it.
+    # Packages around the pack that exist, or are planned for an earlier patch, are left out. A body
+    # that exists is an error, which `_with_row` raises, so it stays.
     files = [
         file
         for file in place.files(bodies)

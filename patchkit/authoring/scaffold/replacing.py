@@ -47,7 +47,7 @@ def replace_all(contents: Sequence[tuple[Path, bytes]]) -> None:
                 shutil.copy(path, _hidden(path, _COPY))
             for path in paths:
                 _hidden(path, _REPLACEMENT).replace(path)
-        finally:
+        finally:  # after an error, give back what was replaced; else only delete the copies
             _recover(folders)
 
 
@@ -96,13 +96,14 @@ def _write_replacement(path: Path, content: bytes) -> None:
 
 
 def _recover(folders: Collection[Path]) -> None:
-    """Give files back of which others were not replaced yet, and delete what is beside them.
+    """Undo a replacement of files that was not finished, and delete what is beside the files.
 
-    The replacements are deleted last: should this process be killed, too, the next one sees as
-    long as anything is to be done that not all files were replaced.
+    The replacements are deleted last, as they show that it was not finished: should this process
+    be killed, too, the next one undoes what is left.
     """
     replacements = _remains(folders, _REPLACEMENT)
     copies = _remains(folders, _COPY)
+    # As there are any, not all files were replaced: those that were get their copies back.
     if replacements:
         for path in copies.keys() - replacements.keys():
             _give_back(path, copies.pop(path))

@@ -54,7 +54,7 @@ def with_row(file: Path, content: bytes, patch: Patch) -> bytes:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}") from error
     except (_UnplainPackError, ValueError) as error:  # ValueError: it has null bytes
         raise ScaffoldError(f"{file}: {error}, {_PLAIN_PACK}") from error
-    # Without a comma after the last element, the new text may be parsed as a part of that.
+    # Without a comma after the last row, Python takes the brackets of a new one for a call of it.
     if new_row_count != row_count + 1:
         raise ScaffoldError(f"{file}: {_NO_ROOM}, {_PLAIN_PACK}")
     return new
@@ -228,7 +228,7 @@ def _replaced_changes(
     bracket = end_of_tuple - 1
     next_starts = [*starts[1:], bracket]
     _, end_of_last = spans[-1]
-    # The last change may have no comma behind it; left alone in the tuple, it needs one.
+    # The last change may have no comma behind it. Left alone, it needs one: `(x)` is no tuple.
     is_last_alone = bool(after[-1]) and not any(after[:-1])
     has_comma = text[end_of_last:].lstrip().startswith(b",")
     if is_last_alone and not has_comma:

@@ -115,7 +115,8 @@ def _changes(patch: Patch, depth: int) -> str:
         texts = [change_text(change, inner_depth) for change in patch.changes]
         return exploded("changes=", texts, depth)
     (change,) = patch.changes
-    # `change_text` counts an indentation of `inner_depth`, one INDENT more than this line has.
+    # The line is `changes=(…),` at `depth`, and `change_text` counts the indentation of
+    # `inner_depth`: one INDENT too many.
     room = len("changes=(,),") - len(INDENT)
     text = change_text(change, inner_depth, room)
     if "\n" in text:

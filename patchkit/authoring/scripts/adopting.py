@@ -87,6 +87,7 @@ class ScriptRun:
         """
         self._workspace.unpack(self._source)
         snapshot = Snapshot(self._workspace)
+        # By path, what is in a file now; None if it is gone.
         edited: dict[str, bytes | None] = {}
         for part in plan.left_out:
             text = self._without_folders(part.text)
@@ -106,14 +107,14 @@ class ScriptRun:
         step.folder.mkdir(parents=True, exist_ok=True)
         for copy in step.copies:
             copy.make(step.rules)
-        if step.command:
-            # What is only copied for a command is no change of its own.
-            snapshot.accept(snapshot.changed())
         fault = ""
         if step.command:
+            # What was copied for a command is not among the files that the command changes.
+            snapshot.accept(snapshot.changed())
             fault = self._run_command(step, rows)
         changed = snapshot.changed()
         if fault:
+            # The steps after it find the copy as it was before, not half of an edit.
             snapshot.revert(changed)
             changed = {}
         else:
@@ -124,7 +125,7 @@ class ScriptRun:
             code = self._without_folders(step.first_line)
             rows.left.append(UnexpressedCode(step.file, step.line, code, fault))
         if not step.text:
-            return {}
+            return {}  # it only copied files beside the package, for the commands of later steps
         return changed
 
     def _run_command(self, step: Step, rows: ScriptRows) -> str:
@@ -167,8 +168,9 @@ class ScriptRun:
             rows: The rows, whose list is added to.
         """
         site = self._workspace.site.relative_to(self._workspace.folder).as_posix()
+        # What the edited files hold in the release.
         originals: set[bytes | None] = set()
-        modules: list[Differing] = []
+        differing: list[Differing] = []
         for path, content in sorted(edited.items()):
             in_site = path.removeprefix(f"{site}/")
             old = None
@@ -176,8 +178,10 @@ class ScriptRun:
                 old = self._source.read(in_site)
             originals.add(old)
             if content != old:
-                modules.append(Differing(in_site, old, content))
-        for file in modules:
+                differing.append(Differing(in_site, old, content))
+        for file in differing:
+            # A new file with the former text of an edited one, such as the `.orig` of `patch`: no
+            # row has to express that, and nobody misses it.
             is_backup = file.old is None and file.new in originals
             reason = self._reason_not_to_adopt(file)
             if not reason:

@@ -73,6 +73,7 @@ def read_instructions(text: str) -> list[Instruction]:
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[Instruction]:
+    """Yield the instructions in some lines, each with the documents that follow it."""
     index = 0
     while index < len(lines):
         first = index
@@ -99,10 +100,11 @@ def _logical_line(lines: Sequence[str], index: int) -> tuple[int, str]:
     while index < len(lines):
         line = lines[index]
         index += 1
-        if line.lstrip().startswith(_COMMENT) or (parts and not line.strip()):
-            if not parts:
-                break
-            continue
+        is_comment = line.lstrip().startswith(_COMMENT)
+        if is_comment and not parts:
+            break
+        if is_comment or (parts and not line.strip()):
+            continue  # Docker skips such lines within an instruction
         parts.append(_CONTINUED.sub("", line))
         if not _CONTINUED.search(line):
             break
@@ -110,7 +112,7 @@ def _logical_line(lines: Sequence[str], index: int) -> tuple[int, str]:
 
 
 def _flags(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Split the options of an instruction off."""
+    """Split the options of an instruction off, such as `--mount=…`; return them and the rest."""
     flags: list[tuple[str, str]] = []
     match = _FLAG.match(text)
     while match:

@@ -41,8 +41,10 @@ _PROGRAMS = _TEXT_PROGRAMS | _FILE_PROGRAMS | _BLOCKS
 """Programs that are run, if they edit files of the package."""
 _ABSOLUTE = re.compile(r"(?<![^\s\"'])/[^\s\"';|&<>]+")
 _REDIRECTED = re.compile(r">\s*[\"']?(/[^\s\"';|&]+)")
-_STATE = frozenset({"cd", "pushd", "popd", "set", "export", "unset", "shopt", ""})
-"""Programs that change what follows them; '' is an assignment."""
+_STATE_PROGRAMS = frozenset(
+    {"cd", "pushd", "popd", "set", "export", "unset", "shopt", ""}
+)
+"""Programs that change the shell for the commands after them; '' stands for an assignment."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
 _ASSIGNMENT = re.compile(r"(?:export\s+)?(\w+)=")
 _OWN_VARIABLES = frozenset(
@@ -56,7 +58,7 @@ _OWN_VARIABLES = frozenset(
         "TMPDIR",
     }
 )
-"""Variables that stay as they are for the copy."""
+"""Variables of an image that are not taken over: scripts have those of the workspace."""
 _DEFAULT_SHELL = ["/bin/sh", "-c"]
 
 
@@ -73,14 +75,16 @@ class DockerfileSteps:
         self._file = file
         self._context = Path(file).resolve().parent
         self._workspace = workspace
-        self._copied: dict[str, Path] = {}
-        self._naming_package: set[str] = set()
+        # By path of the image, the file or folder of the workspace that stands for it.
+        self._stand_ins: dict[str, Path] = {}
+        # The paths of copied files in the workspace whose text names the package: scripts, mostly.
+        self._copies_naming_package: set[str] = set()
         name = re.escape(workspace.package)
         self._package = re.compile(rf"(?<![\w-]){name}(?![\w-])")
         self._begin_stage()
 
     def run(self, text: str) -> None:
-        """Fill in the plan.
+        """Add the steps of the Dockerfile to the plan, instruction by instruction.
 
         Args:
             text: The Dockerfile.
@@ -104,16 +108,17 @@ class DockerfileSteps:
         """Forget what an earlier stage has set."""
         self._folder = "/"
         self._variables: dict[str, str] = {}
-        self._leading: set[str] = set()  # names of variables that lead into the copy
+        # The names of variables whose values are paths in the copy.
+        self._variables_into_copy: set[str] = set()
         self._shell = _DEFAULT_SHELL
 
     @property
     def _rules(self) -> PathRules:
         """The rules for paths, with all that was copied so far."""
-        return PathRules(self._workspace, self._copied)
+        return PathRules(self._workspace, self._stand_ins)
 
     def _expanded(self, text: str) -> str:
-        """Put values in the place of variables."""
+        """Put the values of `ENV` and `ARG` in the place of `$NAME` and `${NAME:-default}`."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1] or match[2]
@@ -141,17 +146,18 @@ class DockerfileSteps:
         return self._workspace.root / path.strip("/")
 
     def _enter_folder(self) -> None:
-        """Let the working directory of the image stand for one in the workspace."""
+        """Let a folder of the workspace stand for the image's new working directory."""
         target = self._target(self._folder)
-        if self._folder != "/":
-            self._copied[self._folder] = target
+        if self._folder != "/":  # each absolute path begins with that one
+            self._stand_ins[self._folder] = target
 
     def _set_variables(self, instruction: Instruction) -> None:
-        """Take the variables of an `ENV` or `ARG`."""
+        """Store the variables of an `ENV` or `ARG`, with their paths led into the workspace."""
         try:
             words = shlex.split(instruction.text)
         except ValueError:
             return
+        # The old form, `ENV NAME some words`, sets one variable, and has no `=`.
         if instruction.keyword == "ENV" and words and "=" not in words[0]:
             words = [f"{words[0]}={' '.join(words[1:])}"]
         for word in words:
@@ -160,7 +166,7 @@ class DockerfileSteps:
                 expanded = self._expanded(value)
                 self._variables[name] = self._rules.relocated(expanded)
                 if self._names_copy(self._variables[name]):
-                    self._leading.add(name)
+                    self._variables_into_copy.add(name)
 
     def _add_copies(self, instruction: Instruction) -> None:
         """Add a step for a `COPY` or `ADD` of files that lie beside the Dockerfile."""
@@ -183,11 +189,14 @@ class DockerfileSteps:
         if not copies:
             self._leave_out(instruction, f"{instruction.keyword} {instruction.text}")
             return
+        # What is copied into the package is an edit of it, so the step has a text for people, and
+        # the files stay as they are. In other files, such as scripts, paths lead into the copy.
         text = ""
+        rules: PathRules | None = self._rules
         site = self._workspace.site
         if any(copy.target.is_relative_to(site) for copy in copies):
             text = f"{instruction.keyword} {instruction.text}"
-        rules = None if text else self._rules
+            rules = None
         step = Step(self._file, instruction.line, text, site, (), copies, rules)
         self.plan.steps.append(step)
 
@@ -199,19 +208,26 @@ class DockerfileSteps:
         return sorted(self._context.glob(relative))
 
     def _copies(self, source: Path, path: str) -> list[FileCopy]:
-        """Return the copy of a file or folder to a path of the image; [] if it is too large."""
+        """Return the copy of a file or folder to a path of the image.
+
+        None is made of what is too large, or lies in another folder than the Dockerfile's.
+        """
         is_inside = source.resolve().is_relative_to(self._context)
         if not is_inside or not is_small(source):
             return []
         target = self._target(path)
+        # Paths of the image to a file beside the package are to lead to its copy from now on.
         if not target.is_relative_to(self._workspace.site) and path != "/":
-            self._copied[path] = target
+            self._stand_ins[path] = target
             if mentions(source, self._workspace.package):
-                self._naming_package.add(str(target))
+                self._copies_naming_package.add(str(target))
         return [FileCopy(source, target)]
 
     def _add_run(self, instruction: Instruction) -> None:
-        """Add a step for the commands of a `RUN` that edit files of the package."""
+        """Add a step for the commands of a `RUN` that edit files of the package.
+
+        Commands between them that change the shell, such as `cd`, are a part of the step.
+        """
         copies = self._mounted(instruction)
         words = instruction.as_list
         text = instruction.script if words is None else shlex.join(words)
@@ -220,7 +236,7 @@ class DockerfileSteps:
         chosen: list[ShellCommand] = []
         has_edit = False
         for command in split_commands(self._rules.relocated(text)):
-            if command.program in _STATE:
+            if command.program in _STATE_PROGRAMS:
                 chosen.append(command)
                 is_inside = self._is_inside_after(command, is_inside=is_inside)
             elif self._edits_package(command, is_inside=is_inside):
@@ -253,9 +269,10 @@ class DockerfileSteps:
         names_copy = self._names_copy(command.text)
         assignment = _ASSIGNMENT.match(command.text)
         if assignment:
-            # Such as `SITE=$(python3 -c "import vllm; …")`.
+            # The value is in the copy, or computed from the package, as in
+            # `SITE=$(python3 -c "import vllm; …")`: a command with `$SITE` may edit the package.
             if names_copy or self._package.search(command.text):
-                self._leading.add(assignment[1])
+                self._variables_into_copy.add(assignment[1])
             return is_inside
         if command.program not in {"cd", "pushd"}:
             return is_inside
@@ -267,11 +284,12 @@ class DockerfileSteps:
         """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
         copies: list[FileCopy] = []
         for name, value in instruction.flags:
+            # Of `type=bind,source=a,target=/b`, each name with its value.
             options = dict(part.partition("=")[::2] for part in value.split(","))
             if name != "mount" or options.get("type", "bind") != "bind":
                 continue
             if "from" in options:
-                continue
+                continue  # of another stage or image, whose files are not at hand
             source = options.get("source") or options.get("src") or "."
             target = options.get("target") or options.get("dst") or ""
             target = target or options.get("destination", "")
@@ -287,19 +305,21 @@ class DockerfileSteps:
             is_inside: Whether its working directory is in the copy.
         """
         text = command.text
-        is_copied_program = any(text.startswith(path) for path in self._naming_package)
+        copies_naming_package = self._copies_naming_package
+        is_copied_program = any(text.startswith(path) for path in copies_naming_package)
         if is_copied_program:
             return True
         program = command.program
         if program not in _PROGRAMS and not _PYTHON.fullmatch(program):
-            return False
+            return False  # an installation, a compiler, or what nobody knows
         if not _EDITS.search(text):
             return False
         if self._names_outside(command):
-            return False
+            return False  # it would fail, as it may write in the workspace alone
         if is_inside or self._names_copy(text) or self._package.search(text):
             return True
-        return any(path in text for path in self._naming_package)
+        # It runs or applies such a file, as `sh /fixes/run.sh` does.
+        return any(path in text for path in copies_naming_package)
 
     def _names_outside(self, command: ShellCommand) -> bool:
         """Whether a command may write, move or delete a file that is not in the workspace."""
@@ -314,7 +334,7 @@ class DockerfileSteps:
         if str(self._workspace.site) in text:
             return True
         variables = {match[1] or match[2] for match in _VARIABLE.finditer(text)}
-        return not self._leading.isdisjoint(variables)
+        return not self._variables_into_copy.isdisjoint(variables)
 
     def _leave_out(self, instruction: Instruction, text: str) -> None:
         """List what is not run."""
@@ -322,11 +342,12 @@ class DockerfileSteps:
 
 
 def _joined(commands: list[ShellCommand]) -> str:
-    """Write the commands of a line, without those that are left out between them."""
+    """Join the chosen commands of a `RUN`, each behind the separator that stood before it."""
     parts: list[str] = []
     for command in commands:
-        if parts:
-            separator = "\n" if command.separator == "\n" else f"{command.separator} "
-            parts.append(separator if separator == "\n" else f" {separator}")
+        if parts and command.separator == "\n":
+            parts.append("\n")
+        elif parts:
+            parts.append(f" {command.separator} ")
         parts.append(command.text)
     return "".join(parts)

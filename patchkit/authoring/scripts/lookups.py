@@ -31,7 +31,10 @@ class _FileLoader(importlib.machinery.SourceFileLoader):
         self._version = version
 
     def exec_module(self, module: Any) -> None:
-        """Define what scripts look for beside the file."""
+        """Give the module a `__version__` and nothing else; other names raise AttributeError.
+
+        Scripts import a package to find its file and its version, and its code is not to run.
+        """
         version = self._version
 
         def answer(name: str) -> str:
@@ -68,7 +71,14 @@ class _CopyFinder:
 
 
 def _install(answers: Any) -> None:
-    """Let this process find what `answers` name."""
+    """Make this Python answer as if the copy were its site-packages.
+
+    That is for scripts that import the package to find its file, or that ask `site`, `sysconfig`
+    or `sys.prefix` where packages lie.
+
+    Args:
+        answers: The package and its version, and the paths of the copy: see `StandIns.write`.
+    """
     folder = answers["site"]
     finder: Any = _CopyFinder(answers["package"], answers["version"], folder)
     sys.meta_path.insert(0, finder)

@@ -34,15 +34,17 @@ class PathRules:
         self._copied = copied
         package = re.escape(workspace.package)
         folder = rf"(?:{_LETTERS}*/)?{package}"
+        # Each leads to site-packages of the copy, but for `temporary` and `copied`:
+        # `/usr/lib/python3.12/site-packages`, the `/src/vllm` of `/src/vllm/vllm/envs.py`, the
+        # folder of `cd /src/vllm`, and `/tmp`.
         rules = [
             rf"(?P<installed>(?:{_ROOT}|{_ENVIRONMENT})(?:{_LETTERS}*?/)?{_PACKAGES})",
-            # A package's folder is often in a checkout of the same name.
             rf"(?P<checkout>{_ROOT}{folder})(?=/{package}{_END})",
             rf"(?P<enter>{_ENTERS})(?!{_LETTERS}*{_PACKAGES}){_ROOT}{folder}"
             rf"(?=[\"'\s;|&)]|$)",
             rf"(?P<temporary>{_START}(?:var/)?tmp)(?P<below>(?:/{_LETTERS}*)?){_END}",
         ]
-        # The longest first, as one may lie in the other.
+        # The longest first: of `/a` and `/a/b`, the text `/a/b/c` is to match the second.
         longest_first = sorted(copied, key=len, reverse=True)
         if longest_first:
             names = "|".join(re.escape(path[1:]) for path in longest_first)
@@ -79,7 +81,7 @@ class PathRules:
         return str(self._workspace.site)
 
     def _in_temporary_folder(self, folder: str, below: str) -> str:
-        """Return what stands for a path in `/tmp`: itself, if it is there to be read."""
+        """Return what stands for a path in `/tmp`: itself if the user has such a file to read."""
         path = folder + below
         if below.strip("/") and os.path.lexists(path):
             return path

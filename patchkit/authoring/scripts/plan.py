@@ -28,7 +28,7 @@ class FileCopy(NamedTuple):
     target: Path
 
     def make(self, rules: PathRules | None) -> None:
-        """Copy it.
+        """Copy it, and lead the paths in copied scripts into the workspace.
 
         Args:
             rules: The rules for the paths in copied scripts; None to leave them as they are.

@@ -57,7 +57,7 @@ def _file_and_arguments(script: str) -> tuple[Path, list[str]]:
     """Split what the command line says of a script into its file and its arguments."""
     file = Path(script)
     words: list[str] = []
-    if not file.exists():
+    if not file.exists():  # else the whole text is its name, which may have spaces
         try:
             words = shlex.split(script)
         except ValueError:
@@ -95,15 +95,18 @@ def _step(
         ScaffoldError: It is neither.
     """
     rules = PathRules(workspace, {})
+    # With a space before it, as on a command line, the path in `-d/usr/lib` is found, too.
     arguments = [rules.relocated(f" {argument}")[1:] for argument in arguments]
     interpreter = _interpreter(file, text)
     program = interpreter[0]
     original = str(file.resolve())
     changed = rules.relocated(text)
     if program in _SHELLS:
+        # The text is no file, so that `original`, behind it, is what `$0` is in it.
         changed = _OWN_NAME.sub("$0", changed)
         command = [*interpreter, "-c", changed, original, *arguments]
     elif program.startswith("python"):
+        # The runner runs the changed file, and lets it take itself for the original.
         changed_file = workspace.tools / f"script_{number}.py"
         changed_file.write_text(changed, "utf-8")
         runner = StandIns(workspace).runner
@@ -142,7 +145,7 @@ def _companions(file: Path, text: str, workspace: Workspace) -> list[FileCopy]:
             name = path.name
             is_taken = name in copies or name.startswith(".") or name == file.name
             if is_taken or name == workspace.package:
-                continue
+                continue  # the copy of the release has a folder of the package's name
             pattern = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
             if re.search(pattern, text) and is_small(path):
                 copies[name] = FileCopy(path, workspace.site / name)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 _SEPARATORS = ("&&", ";", "\n")
 _PIPES = ("||", "|", "&")
-"""What stands between commands that belong together."""
+"""What stands between commands that belong together: the text stays in one piece there."""
 _WORD = re.compile(r"[^\s;&|()<>\"'`\\$#]+")
 _DOCUMENT = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -35,14 +35,14 @@ class ShellCommand(NamedTuple):
         text = self.text
         while True:
             assignment = _ASSIGNMENT.match(text)
-            if assignment:
+            if assignment:  # `NAME=value program …`
                 text = _after_word(text, assignment.end())
                 continue
             if text.startswith("("):
                 return "("
             words = text.split(maxsplit=1)
             first = words[0] if words else ""
-            if first in _PREFIXES or first.startswith("-"):
+            if first in _PREFIXES or first.startswith("-"):  # `sudo -E program …`
                 text = words[-1] if len(words) > 1 else ""
                 continue
             return first.strip("\"'").rpartition("/")[2]
@@ -66,12 +66,12 @@ def split_commands(text: str) -> list[ShellCommand]:
     commands: list[ShellCommand] = []
     separator = ""
     start = 0
-    for position, found in _Scanner(text).separators():
+    for position, next_separator in _Scanner(text).separators():
         command = text[start:position].strip()
         if command:
             commands.append(ShellCommand(separator, command))
-            separator = found
-        start = position + len(found)
+            separator = next_separator
+        start = position + len(next_separator)
     command = text[start:].strip()
     if command:
         commands.append(ShellCommand(separator, command))
@@ -79,7 +79,7 @@ def split_commands(text: str) -> list[ShellCommand]:
 
 
 class _Scanner:
-    """Finds the separators of a text that stand between commands of its own.
+    """Finds the separators of a text that are in no block (`if … fi`), quoted text or document.
 
     Args:
         text: The text.
@@ -87,8 +87,10 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._depth = 0
+        self._depth = 0  # how many blocks the position is in
+        # Whether a command may begin here. Elsewhere `if` and `done` are words like any other.
         self._is_command_next = True
+        # The words that end the documents below the present line.
         self._documents: list[str] = []
 
     def separators(self) -> Iterator[tuple[int, str]]:
@@ -121,6 +123,7 @@ class _Scanner:
             self._is_command_next = True
             return position + len(pipe)
         document = _DOCUMENT.match(self._text, position)
+        # `<<<` gives a command one text, and is followed by no document.
         if document and not self._text.startswith("<<<", position):
             self._documents.append(document[2])
             return document.end()
@@ -128,12 +131,13 @@ class _Scanner:
         if word:
             self._note_word(word[0])
             return word.end()
+        # Any other letter begins a word of a command, too: a quoted text, or a variable.
         if not self._text[position].isspace():
             self._is_command_next = False
         return end_of(self._text, position)
 
     def _note_word(self, word: str) -> None:
-        """Note whether a word begins or ends a block, if a command may begin with it."""
+        """Count a word that begins or ends a block, unless it is an argument, as in `echo done`."""
         if not self._is_command_next:
             return
         if word in _OPENERS:
@@ -177,6 +181,7 @@ def end_of(text: str, position: int) -> int:
         return _end_of_group(text, position + 2, ")")
     if letter == "(":
         return _end_of_group(text, position + 1, ")")
+    # Behind a letter, as in `$#` or `a#b`, it begins no comment.
     is_comment = letter == "#" and text[position - 1 : position].strip() == ""
     if is_comment:
         line_end = text.find("\n", position)
@@ -203,7 +208,7 @@ def _end_of_group(text: str, position: int, closing: str) -> int:
         is_quoted = closing == '"'
         opens_group = text[position] in "\\`" or text.startswith("$(", position)
         if is_quoted and not opens_group:
-            position += 1
+            position += 1  # between double quotes, `'`, `#` and `(` are mere letters
         else:
             position = end_of(text, position)
     return position + 1

@@ -25,6 +25,7 @@ class Snapshot:
         self._folder = workspace.folder
         self._contents: dict[str, bytes] = {}
         self._stamps: dict[str, _Stamp] = {}
+        # Compared with nothing, all files have changed: they are taken as they are.
         self.accept(self.changed())
 
     def changed(self) -> dict[str, bytes | None]:
@@ -33,7 +34,7 @@ class Snapshot:
         stamps = dict(self._walk())
         for path, stamp in stamps.items():
             if self._stamps.get(path) == stamp:
-                continue
+                continue  # nobody has written it since, so it need not be read
             content = (self._folder / path).read_bytes()
             if self._contents.get(path) != content:
                 changed[path] = content
@@ -43,7 +44,7 @@ class Snapshot:
         return changed
 
     def accept(self, changed: Mapping[str, bytes | None]) -> None:
-        """Take over files as they are now.
+        """Take changed files for the state that later ones are compared with.
 
         Args:
             changed: What `changed` returned.
@@ -56,7 +57,7 @@ class Snapshot:
         self._stamps = dict(self._walk())
 
     def revert(self, changed: Mapping[str, bytes | None]) -> None:
-        """Write files as they were.
+        """Give changed files back, as they were when they were accepted last.
 
         Args:
             changed: What `changed` returned.

@@ -27,6 +27,8 @@ _OTHER_VARIABLES = ("PATCHKIT", "PYTHON")
 """How the variables begin that scripts do not get from here."""
 _PYTHON = ("python", "python3", *(f"python3.{minor}" for minor in MINORS))
 
+# The texts of the programs: `_write_program` fills in the names in braces. A command that is not
+# run is written to the file `log`.
 _RUN_PYTHON = """#!/bin/sh
 if [ "$1" = -m ] && [ "$2" = pip ]; then
     shift 2
@@ -103,7 +105,7 @@ class StandIns:
         return self._workspace.tools / "python_runner.py"
 
     def write(self) -> None:
-        """Write the programs and the module."""
+        """Write the programs, and the `sitecustomize` that every Python loads as it starts."""
         workspace = self._workspace
         self.programs.mkdir()
         self.modules.mkdir()
@@ -129,7 +131,11 @@ class StandIns:
         self._write_program("sudo", _RUN_AS_IT_IS)
 
     def environ(self) -> dict[str, str]:
-        """Return the environment of a script, in which it finds the copy and these programs."""
+        """Return the environment of a script, in which it finds the copy and these programs.
+
+        Of this process's own variables, those of Python and patchkit are left out: they would
+        lead scripts to other modules, or patch them.
+        """
         workspace = self._workspace
         environ = {
             name: value

@@ -62,7 +62,8 @@ class Workspace:
         """Make the folders; there is no copy in them yet."""
         for folder in (self.site, self.root, self.home, self.temporary, self.tools):
             folder.mkdir(parents=True)
-        # Whichever Python an image has: a script may name its folder.
+        # A script may name the folder of its image's Python, such as `lib/python3.12`, whichever
+        # Python runs here. So each such name is a link to the one folder.
         library = self.site.parent
         for minor in MINORS:
             other = library.with_name(f"python3.{minor}")
@@ -85,6 +86,7 @@ class Workspace:
             file = self.site / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content or b"")
+        # For scripts that ask pip or `importlib.metadata` for the version, or for the files.
         information = self.site / f"{self.project}-{self.version}.dist-info"
         information.mkdir()
         metadata = _METADATA.format(project=self.project, version=self.version)

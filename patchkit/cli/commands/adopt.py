@@ -153,10 +153,11 @@ def command(
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
+    # `further` has the options of diffs, and those of the child that observes a pile.
     diff_options = DiffOptions(*map(further.pop, DiffOptions._fields))
-    asked = ChildOptions(**further)
-    _check_options(asked, restore=restore, installed=installed)
-    is_other = installed or bool(asked.observe)
+    child = ChildOptions(**further)
+    _check_options(child, restore=restore, installed=installed)
+    is_other = installed or bool(child.observe)
     _check_sources(changed, is_script=is_script, yes=yes, is_other=is_other)
     source = changed[0]
     is_difference = not (is_script or installed) and _is_difference(
@@ -181,7 +182,7 @@ def command(
             )
         else:
             adopted, restore_files = adopt_pile(
-                source, package, release_options, library, only, pack.module, asked
+                source, package, release_options, library, only, pack.module, child
             )
     return _finish(adopted, pack, form, dry_run=dry_run, restore_files=restore_files)
 
@@ -214,19 +215,23 @@ def _finish(
     return int(bool(adopted.left))
 
 
-def _check_options(asked: ChildOptions, *, restore: bool, installed: bool) -> None:
-    """Raise UsageError if a call is none, or an option is set without what it is for."""
+def _check_options(
+    child_options: ChildOptions, *, restore: bool, installed: bool
+) -> None:
+    """Raise UsageError if `--call` names no function, or an option lacks the one it belongs to."""
     if restore and not installed:
         raise click.UsageError(
             "--restore: found no --installed, expected both: it gives back what that adopts"
         )
-    for call in asked.calls:
+    for call in child_options.calls:
         if not _FUNCTION.fullmatch(call):
             raise click.UsageError(
                 f"--call: found {call!r}, expected module:function, such as my_plugin:register"
             )
-    is_child_asked_for = any((asked.calls, asked.stubs, asked.python))
-    if asked.observe is False and is_child_asked_for:
+    is_child_needed = any(
+        (child_options.calls, child_options.stubs, child_options.python)
+    )
+    if child_options.observe is False and is_child_needed:
         raise click.UsageError(
             "--no-observe: found --call, --stub or --python, expected none: they are for the "
             "child process that it leaves out"

@@ -134,7 +134,7 @@ def _suspects(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
         BisectionError: No patch applies here.
     """
     suspects: dict[str, None] = {}
-    for row in rows:  # which follow those in their `after`
+    for row in rows:  # each comes after those in its `after`
         if not names or row.name in names or suspects.keys() & set(row.patch.after):
             suspects[row.name] = None
     missing = [name for name in names if name not in suspects]

@@ -34,7 +34,7 @@ def install_command() -> None:
     installed: use `patchkit run`. pip does not track the files: remove them before patchkit.
     """
     folder = bootstrap.site_folder()
-    location = None
+    location = None  # this Python finds patchkit by itself
     if not bootstrap.location_found_alone():
         location = bootstrap.own_location()
     if bootstrap.install(folder, location):

@@ -114,7 +114,8 @@ def _refuse_nothing_checked(
         raise UpstreamError(
             f"none of the selected patches targets {', '.join(projects)}, {expected}"
         )
-    # There is no finding only because no release is in a range; `--inverse` asks about just these.
+    # Without a release in any range, that there is no finding means nothing. `--inverse` looks at
+    # releases out of range, so that it has checked something.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:
         releases = release_spans(report.releases, report)
         raise UpstreamError(

@@ -81,7 +81,7 @@ def command(
         last = inputs.open_packages(release_options, [package], library)[0]
         if old is None:
             first = _unedited(last, releases, targets) or first
-        if first.name == last.name:
+        if first.name == last.name:  # the heads of the diff would be the same
             last = replace(last, name=f"{last.name} {_origin(release_options)}")
     elif first is last and new is None:
         is_nothing_newer = True
@@ -99,6 +99,8 @@ def _unedited(
     targets: Iterable[Target],
 ) -> CheckedRelease | None:
     """Return the release of a local one's version if targets were edited in the local one.
+
+    Compared with that, the local one shows just the edits.
 
     Args:
         local: What is installed here, a source tree, or a wheel.

@@ -231,7 +231,8 @@ def _reviews_of_pack(
         LockError: The lock cannot be read.
     """
     files = [locks.file(row) for row in rows if locks.of(row) is not None]
-    # The rows of a pack have one lock, but a user's may have only some rows of an installed pack.
+    # All rows of a pack are in one lock. But if that is a file of the user's, it may have only some
+    # rows of an installed pack.
     if len(files) < len(rows):
         yield HealthLine(
             "locks", "note", pack, "none: changes of their targets are not noticed"

@@ -139,7 +139,7 @@ def _follow_patch(
     """
     package = released([row])[0]
     breaks: dict[str, Break] = {}
-    # Each search begins at `last`, the last version that holds; the search before it finds that.
+    # Each search begins at `last`, the last version that holds, which the one before has found.
     last_break = Break(last=None)
     # Releases are left out only if the user asks for nothing but the commits.
     if releases or nightlies or not repository:

@@ -73,7 +73,7 @@ def command(
             "--releases, Markdown and a badge: expected --debt with them"
         )
     rows, selection = options.rows_and_selection(packs, vllm)
-    if vllm is None:
+    if vllm is None:  # with --vllm, another version than the installed one is meant
         for warning in contradictions(Settings.read()):
             say(warning)
     versions = {
@@ -146,6 +146,7 @@ def _list_debt(
     rows = inputs.own_rows_of(packs, ())
     release_options = options.ReleaseOptions(releases).with_project_default()
     if not release_options.releases:
+        # A name without bounds, such as `vllm`, stands for all of its releases.
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
     with Library(offline=offline, notice=say) as library:
         names = [row.name for row in rows]

@@ -239,6 +239,7 @@ def _plan(
     except DeclarationError as error:
         if error.field != "roles":
             raise
+        # Neither says for which roles the patch is: those of the probe are taken, if there are any.
         if proposed is None:
             raise _role_missing(place_of_pack) from error
         did = "the targets ran there"
@@ -338,7 +339,7 @@ def _look_up(
     )
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, packages, library)
-        # Of each release, read what all targets need at once; it returns the errors of releases.
+        # This reads of each release at once what all targets need. The first error ends all.
         for fault in learn_all(releases, lambda _: targets, progress).values():
             raise fault
         return {target: look_up(target, releases) for target in targets}

@@ -165,7 +165,7 @@ def _find_release(package: str) -> CheckedRelease | None:
         opened = partial(open_installed, package, path)
         with suppress(UpstreamError):
             version = opened().version or ""
-            name = f"the {package} here"
+            name = f"the {package} here"  # for messages, if it does not say its version
             if parse_version(version):
                 name = f"{package} {version}"
             return CheckedRelease(name, canonical(package), version, opened)

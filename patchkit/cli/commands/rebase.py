@@ -134,6 +134,8 @@ def _run(
     pack = rebase.pack
     files = [pack.path, *pack.bodies.values()]
     try:
+        # A rebase that was killed may have left files half written: they are read only after that
+        # was taken back.
         if write:
             recover(files)
         elif is_unfinished(files):
@@ -142,7 +144,7 @@ def _run(
         if not rebase.conflicts:
             _plan(rebase, releases, offline=offline)
         if write:
-            # The row last: as long as it is the old one, what was done to the body is taken back.
+            # The file of the row is the first, and is written last: the new row needs the new body.
             write_together(rebase.files[::-1])
     except (ScaffoldError, OSError, ValueError) as error:
         rebase.refuse([str(error)])
@@ -159,11 +161,12 @@ def _plan(rebase: Rebase, releases: Sequence[CheckedRelease], *, offline: bool) 
     added = fit_range(rebase, releases)
     rebase.plan()
     if rebase.result == "retired":
-        return
+        return  # only the end of its range is new, so nothing has to hold anew
     faults = faults_of(rebase, added, offline=offline)
     for release in added:
         reasons = faults.get(release.name)
         if reasons:
             leave_out(rebase, release, reasons[0])
-    rebase.plan()
+    rebase.plan()  # once more, as the range may have lost releases
+    # Under '' are the faults that are of no single release that was added.
     rebase.refuse(faults.get("", ()))

@@ -100,7 +100,7 @@ def _check(settings: Settings, packs: Sequence[str]) -> None:
     check_names(settings, [row.name for row in registry])
     for warning in contradictions(settings):
         say(warning)
-    # Only such a variable can leave a patch without a process.
+    # Only a variable of the engine that switches processes off can leave a patch without one.
     if any(ProcessTable(installed_processes()).switched_on(os.environ)):
         for name, message in without_process(registry, selection_of(settings)):
             say(f"{name} {message}")
@@ -129,7 +129,10 @@ def environment_here(packs: Sequence[str], journal: str) -> dict[str, str]:
 
 
 def _project_folders_with(packs: Sequence[str], project: Project) -> list[str]:
-    """Return the folders of this project from which packs are imported, for PYTHONPATH."""
+    """Return the folders of this project from which packs are imported, for PYTHONPATH.
+
+    Installed packs need none: the processes of a command find them by themselves.
+    """
     folders_with_packs: set[Path] = set()
     for name in packs:
         spec = find_module(name.partition(".")[0])
@@ -363,8 +366,8 @@ def _wait_for(pid: int) -> int:
             code = _collect_ended(pid)
             if code is not None:
                 return code
-        # Up to 0, a process has sent the signal, to this process alone. A terminal (above 0) sends
-        # it to the command as well.
+        # A code up to 0 says that a process has sent the signal, to this process alone. Ctrl-C in a
+        # terminal, with a code above 0, sends it to the command as well.
         elif info.si_code <= 0:
             os.kill(pid, info.si_signo)
 

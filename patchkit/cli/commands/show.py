@@ -73,6 +73,7 @@ def _row_here(row: Row, selection: Selection, locks: Locks) -> RowHere:
     changes = []
     for change in row.patch.changes:
         reason = _first_unmet(change.requires, versions)
+        # The parts of a change are itself and, of an AfterImport, the targets that it `sets`.
         change_here, *sets = [
             ChangeHere(
                 part,

@@ -146,9 +146,11 @@ def _check_options(view: View, form: str, *, watch: bool, runs: bool) -> None:
     }
     names = [option for option, value in is_set.items() if value]
     is_for_person = view.unused or view.verified or watch
-    if len(names) > 1 or (form == "json" and is_for_person):
-        options = f"--format {form} with {' and '.join(names)}"
-        raise click.UsageError(f"found {options}: expected one of them, for a person")
+    if form == "json" and is_for_person:
+        names.insert(0, "--format json")
+    if len(names) > 1:
+        options = " and ".join(names)
+        raise click.UsageError(f"found {options}, expected one of them")
 
 
 def _list_runs(form: str) -> None:

@@ -390,5 +390,5 @@ def bisect_json(
         companions: The patches that were applied with them, as the culprits need them.
         runs: The runs of the command.
     """
-    # Lists of sets, of which a search finds one.
+    # Lists of sets, so that the format has room for several; a search finds only one.
     return to_json({"culprits": [culprits], "beside": [companions], "runs": runs})

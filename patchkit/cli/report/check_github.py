@@ -222,8 +222,9 @@ def _item(group: FindingGroup, report: Report) -> str:
         target = _code(finding.target)
         head += f" {target}"
     message = printable(finding.message).strip("\n")
-    first_line, *details = message.split("\n")
-    paragraphs = [head, _text(first_line), _block(details)]
+    # Below the first line of a message are quoted lines, such as the nearest match of an Edit.
+    first_line, *quoted_lines = message.split("\n")
+    paragraphs = [head, _text(first_line), _block(quoted_lines)]
     fix, commands = fix_of(finding)
     if fix:
         sentence = _text(fix)

@@ -43,8 +43,8 @@ def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
         report: The report.
         explanations: The explanations of codes, as Markdown.
     """
-    found = groups(report)
-    codes = dict.fromkeys(group.finding.code for group in found)
+    finding_groups = groups(report)
+    codes = dict.fromkeys(group.finding.code for group in finding_groups)
     rules = sorted(codes)
     driver = {
         "name": "patchkit",
@@ -55,7 +55,7 @@ def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"patchkit {report.command}/"},
         "columnKind": "unicodeCodePoints",
-        "results": list(_results(found, rules, report)),
+        "results": list(_results(finding_groups, rules, report)),
     }
     return to_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -87,17 +87,17 @@ def _plain(markdown: str) -> str:
 
 
 def _results(
-    found: Sequence[FindingGroup], rules: Sequence[Code], report: Report
+    finding_groups: Sequence[FindingGroup], rules: Sequence[Code], report: Report
 ) -> Iterator[_Data]:
     """Yield a result for each group of findings.
 
     Args:
-        found: The groups.
+        finding_groups: The groups.
         rules: The codes, in the order of the rules.
         report: The report.
     """
     numbers: Counter[str] = Counter()  # of results with the same fingerprint so far
-    for group in found:
+    for group in finding_groups:
         finding = group.finding
         identity = _fingerprint(finding)
         numbers[identity] += 1
@@ -147,8 +147,8 @@ def _message(group: FindingGroup, report: Report) -> str:
     if not in_repository(finding.file):  # GitHub shows no such file, so name it here
         place = location(finding)
         lines.append(place)
-    known_lines = filter(None, lines)
-    return printable("\n".join(known_lines))
+    filled_lines = filter(None, lines)  # a finding without a file has no location
+    return printable("\n".join(filled_lines))
 
 
 def _location(finding: Finding) -> _Data:

@@ -109,7 +109,10 @@ def _columns_per_table(
     state_table: view.StateTable,
     width: int,
 ) -> int:
-    """Return how many columns of states fit beside the names of patches; at least one."""
+    """Return how many columns of states fit beside the names of patches; at least one.
+
+    All columns are taken to be as wide as the widest of them.
+    """
     room = width - max(map(cell_len, names))
     texts: list[str] = []
     for head in heads:

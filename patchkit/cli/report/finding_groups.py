@@ -84,14 +84,14 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
     for finding in findings:
         message = gist(finding.message)
         fix = gist(finding.fix)
-        content = (finding.patch, finding.code, finding.target, message, fix)
-        content_in_release = (content, finding.release)
-        messages_of_release = messages.setdefault(content_in_release, [])
+        problem = (finding.patch, finding.code, finding.target, message, fix)
+        problem_in_release = (problem, finding.release)
+        messages_of_release = messages.setdefault(problem_in_release, [])
         if finding.message not in messages_of_release:
             messages_of_release.append(finding.message)
         # 0 for the first message of a release, 1 for another one with the same gist.
         number = messages_of_release.index(finding.message)
-        yield (content, number), finding
+        yield (problem, number), finding
 
 
 def _group(alike: Sequence[Finding]) -> FindingGroup:

@@ -55,6 +55,7 @@ class ReportTable(Table):
         room = options.max_width - self.indent
         widths = self._widths([heads, *rows], room)
         indentation = " " * self.indent
+        # Without widths, there is no room for columns: each row becomes a block.
         if widths is not None and self.show_header:
             rows.insert(0, heads)
         for cells in rows:
@@ -115,8 +116,8 @@ class ReportTable(Table):
         for cell in cells:
             word_widths += _word_widths(cell)
         if column is self.columns[-1]:
-            # A word of the last column that is too wide even for a block is printed at full width.
-            # As a block would not help, it does not count.
+            # A word that does not fit even into a block is printed at its full width in either
+            # case. So it is no reason for blocks, and does not count.
             word_widths = [width for width in word_widths if width <= room - MARGIN]
         return max(word_widths, default=1)
 
@@ -249,6 +250,7 @@ def fold(text: Text, width: int) -> Text:
         for part in line.divide(offsets):
             part.rstrip()
             lines.append(part)
+    # `join` gives its result the `end` of the separator.
     newline = Text("\n", end=text.end)
     return unbroken(newline.join(lines))
 

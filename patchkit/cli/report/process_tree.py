@@ -262,7 +262,7 @@ def _command(argv: Sequence[str]) -> str:
         words = words[1:]
     if words[:1] == ["-m"]:
         words = words[1:]
-    elif words[:1] == ["-c"]:
+    elif words[:1] == ["-c"]:  # the code alone does not look like a program
         words = ["python", *words]
     without_folders = [word.rpartition("/")[2] for word in words[:3]]
     return " ".join(without_folders)

@@ -282,11 +282,11 @@ def _releases(spans: Iterable[Span]) -> Iterator[str]:
     """
     for project, group in groupby(spans, lambda span: span.project):
         texts = [_span(span) for span in group]
-        # Of more, the first and the last ones are shown: `_MANY` parts with `middle`.
         if len(texts) > _MANY:
-            more = len(texts) - _MANY + 1
-            middle = f"… {more} more …"
-            last = texts[1 + more :]
+            # `_MANY` parts are shown: the first, one that counts those left out, and the last ones.
+            left_out_count = len(texts) - _MANY + 1
+            middle = f"… {left_out_count} more …"
+            last = texts[1 + left_out_count :]
             texts = [texts[0], middle, *last]
         joined = ", ".join(texts)
         yield f"{project} {joined}"

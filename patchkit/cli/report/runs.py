@@ -77,10 +77,13 @@ def print_runs(results: Sequence[RunResult]) -> None:
             state = Text("running", "ok")
         statuses = [f"{number} {status}" for status, number in result.statuses.items()]
         tally = ", ".join(statuses) or "none"
+        started = "at a time that is not known"
+        if run.started:
+            started = age(now - run.started)
         cells = [
             Text(str(run.number)),
             Text(run.name, "name"),
-            Text(age(now - run.started), "note"),
+            Text(started, "note"),
             state,
             Text(f"{tally} in {count(result.processes, 'process')}"),
         ]

@@ -40,13 +40,14 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
     Returns:
         An empty line and the table; nothing if there are no facts.
     """
-    applied = [
+    # Where it is applied, or was taken back and is still held.
+    present = [
         (process, patch)
         for process, patch in occurrences
         if patch.status == "applied" or patch.kept
     ]
     pids_by_fact: dict[PatchFact, list[str]] = {}
-    for process, patch in applied:
+    for process, patch in present:
         for fact in _facts(process, patch):
             pids = pids_by_fact.setdefault(fact, [])
             pids.append(str(process.pid))
@@ -62,7 +63,7 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
             topic = ""
         joined_pids = ", ".join(pids)
         remark = f"in {joined_pids}"
-        if len(pids) == len(applied):
+        if len(pids) == len(present):  # it is true in all of them
             remark = ""
         table.add_row(topic, plain(fact.text, fact.style), remark)
         previous_topic = fact.topic

@@ -87,7 +87,7 @@ def _patch(process: ProcessStatus, patch: PatchStatus, now: float) -> Data:
         "time": patch.time or None,
         **named(patch, "roles", "rebound", "out_of_reach", "untraced"),
         "layers": {target: process.layers.get(target, []) for target in patch.targets},
-        "hidden": {
+        "hidden": {  # in the form of the journal, which lists all patches of a target
             target: {patch.name: upper} for target, upper in patch.hidden.items()
         },
         "strangers": [stranger._asdict() for stranger in patch.strangers],

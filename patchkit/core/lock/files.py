@@ -81,7 +81,7 @@ class Locks:
         """
         # A user cannot write into an installed pack, so has another lock for the reviews of it.
         is_foreign = self.home(row.pack) is None
-        own = self.own(row.pack)
+        pack_lock = self.own(row.pack)
         files = []
         if self._lock_of_all is not None:
             if not self._lock_of_all.is_file():
@@ -90,13 +90,13 @@ class Locks:
                 )
             files.append(self._lock_of_all)
             # The named lock replaces that of the user's own pack, and adds to an installed pack's.
-            if own is not None and is_foreign:
-                files.append(own)
+            if pack_lock is not None and is_foreign:
+                files.append(pack_lock)
             return files
         if is_foreign:
-            files += self._added_files(row, own)
-        if own is not None:
-            files.append(own)
+            files += self._added_files(row, pack_lock)
+        if pack_lock is not None:
+            files.append(pack_lock)
         return files
 
     def _added_files(self, row: Row, own: Path | None) -> list[Path]:

@@ -62,6 +62,11 @@ class Change(Record, kw_only=True):
         return (self,)
 
     @property
+    def sets_targets(self) -> bool:
+        """Whether it is an AfterImport with `sets`: then it has more parts than itself."""
+        return len(self.parts) > 1
+
+    @property
     def is_reviewed(self) -> bool:
         """Whether it depends on the source of its target, which a lock then records.
 

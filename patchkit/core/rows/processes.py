@@ -154,20 +154,12 @@ class ProcessTable:
         Returns:
             The row, or None if there is none.
         """
-        arguments = argv[1:]
-        # Python's own options are left out, except `-m`. What follows `-m` is the module to run;
-        # without it, the first word is the script.
-        plain = []
-        for word in arguments:
-            is_option = word.startswith("-") and word != "-m"
-            if not is_option:
-                plain.append(word)
-        if not plain:
-            name = ""
-        elif plain[0] == "-m" and len(plain) > 1:
-            name = plain[1]
-        else:
-            name = plain[0].rpartition("/")[2]
+        program = program_of(argv)
+        if not program:
+            return None
+        if program[0] == "-m":
+            return self.known("command", program[1])
+        name = program[0].rpartition("/")[2]
         return self.known("command", name)
 
     def beginning(self, by: str, text: str) -> ProcessRow | None:
@@ -200,6 +192,44 @@ class ProcessTable:
 def _rows_by_text(rows: Iterable[ProcessRow], by: str) -> dict[str, ProcessRow]:
     """Map `what` to the row, for the rows with one value of `by`."""
     return {row.what: row for row in rows if row.by == by}
+
+
+def program_of(argv: Sequence[str]) -> list[str]:
+    """Return a command line without Python and its own options.
+
+    Args:
+        argv: The command line as in `sys.orig_argv`, such as `python -X dev -m pytest -q`.
+
+    Returns:
+        Its end, from the script or `-m` on: `["-m", "pytest", "-q"]`.
+    """
+    words = list(argv[1:])
+    # `-` alone is no option: the program is read from stdin.
+    while words and words[0].startswith("-") and words[0] != "-":
+        option = words.pop(0)
+        kind, value = _option(option)
+        if kind in ("c", "m"):
+            if not value and words:
+                value = words.pop(0)
+            return [f"-{kind}", value, *words]
+        if kind and not value:
+            del words[:1]  # the value is the next word, as in `-X dev`
+    return words
+
+
+def _option(word: str) -> tuple[str, str]:
+    """Return which option in a word takes a value, and the value in the same word.
+
+    `-Xdev` gives `("X", "dev")`, `-um` gives `("m", "")`, and `-u` gives `("", "")`.
+    """
+    if word.startswith("--"):
+        if word == "--check-hash-based-pycs":
+            return word, ""
+        return "", ""
+    for position, letter in enumerate(word):
+        if letter in "cmWX":
+            return letter, word[position + 1 :]
+    return "", ""
 
 
 def target_of(process: Any) -> str:

@@ -238,6 +238,8 @@ def check_patch(pack: str, patch: Patch) -> None:
     _check_changes(checks, patch)
     checks.require_strings("after", patch.after)
     checks.require_strings("conflicts", patch.conflicts)
+    if patch.name in patch.conflicts:
+        checks.refuse("conflicts", repr(patch.name), "names of other patches")
     for field in ("why", "upstream", "sunset"):
         text = getattr(patch, field)
         checks.require_string(field, text)

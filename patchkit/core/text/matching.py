@@ -132,7 +132,7 @@ def _depth_after(operator: str, depth: int) -> int:
 
 
 def function_tokens(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Take from tokens those of the function that they begin with.
+    """Yield the tokens of the function that a text begins with, without its decorators.
 
     Args:
         tokens: The tokens of a text, decorators included.
@@ -202,9 +202,9 @@ def _value(text: str) -> object:
     except (SyntaxError, ValueError):
         return text
     if isinstance(expression, ast.Constant):
-        # Not the value itself: 1 == 1.0, and 0.0 == -0.0.
+        # Not the value itself, as 1 == 1.0 == True.
         return type(expression.value), repr(expression.value)
-    return ast.dump(expression)  # an f-string
+    return ast.dump(expression)  # an f-string is no constant
 
 
 class ComparedTokens(NamedTuple):
@@ -231,21 +231,22 @@ def without_optional_commas(tokens: Iterable[Token]) -> ComparedTokens:
     """
     compared: list[Token] = []
     optional_commas: dict[int, int] = {}
-    # Of each open bracket: whether its last comma is optional, and how many commas are in it. In
-    # parentheses that may make a tuple, it is optional if another comma makes the tuple.
+    # Of each open bracket: whether no comma in it makes a tuple, and how many commas it has so far.
+    # The comma at its end is optional if no comma makes a tuple, as in `f(a,)`, or if another one
+    # does so already: in `(a, b,)`, but not in `(a,)`.
     brackets: list[tuple[bool, int]] = []
     for token in tokens:
         if token.kind == OPERATOR:
             if token.text in _OPENING:
                 brackets.append((_makes_no_tuple(token.text, compared), 0))
             elif token.text == "," and brackets:
-                is_optional, commas = brackets.pop()
-                brackets.append((is_optional, commas + 1))
+                makes_no_tuple, commas = brackets.pop()
+                brackets.append((makes_no_tuple, commas + 1))
             elif token.text in _CLOSING and brackets:
-                is_optional, commas = brackets.pop()
+                makes_no_tuple, commas = brackets.pop()
                 ends_with_comma = compared[-1].text == ","
-                separators = commas - 1 if ends_with_comma else commas
-                if is_optional or separators > 0:
+                other_commas = commas - 1 if ends_with_comma else commas
+                if makes_no_tuple or other_commas > 0:
                     optional_commas[token.start] = 0
                     if ends_with_comma:
                         comma = compared.pop()
@@ -351,6 +352,7 @@ def _is_trailing(fragment: Sequence[Token], number: int) -> bool:
     following = (
         token.text for token in fragment[number + 1 :] if token.kind != NEWLINE
     )
+    # At the end of the fragment, `)` stands for the bracket that may come next in the function.
     return fragment[number].text == "," and next(following, ")") in _CLOSING
 
 

@@ -39,7 +39,7 @@ def misfit(
         line = new_text.count("\n", 0, token.start)
         if token.margin is not None and line <= last_line:
             culprit = token
-            number = line
+            culprit_line = line
     offset = column(culprit) - column(new[0])
     # The line is indented as the first one, which is put where `old` was: that is no fault.
     if offset == 0:
@@ -47,10 +47,10 @@ def misfit(
     side = "right"
     if offset < 0:
         side = "left"
-    inserted_line = inserted.split("\n")[number - first_line]
+    inserted_line = inserted.split("\n")[culprit_line - first_line]
     return (
-        f"line {number + 1} of new fits no block: it begins {abs(offset)} columns {side} of the "
-        f"first line, at column {_indent(inserted_line)} of the function"
+        f"line {culprit_line + 1} of new fits no block: it begins {abs(offset)} columns {side} of "
+        f"the first line, at column {_indent(inserted_line)} of the function"
     )
 
 

@@ -191,20 +191,20 @@ def _replacement(
 ) -> str:
     """Return `new`, its lines indented for the place of a match; `pass` for an emptied block."""
     first = match.span.start
-    until = tokens[: first + 1]
+    up_to_first = tokens[: first + 1]
     onward = tokens[first:]
     following = _first_from(onward, match.end)
     if not edit.new:
-        if _is_whole(until, following):
+        if _is_whole(up_to_first, following):
             return "pass"
         return ""
     line_start = text.rfind("\n", 0, match.start) + 1
     line = text[line_start:]
-    margin = _margin_of_statement(line, until, following)
+    margin = _margin_of_statement(line, up_to_first, following)
     incoming = edit.new[0]
     replaced = edit.old[0]
-    columns = _columns(incoming, replaced, match, margin)
-    return _fitted(edit.new_text, edit.new, columns)
+    indentations = _indentations(incoming, replaced, match, margin)
+    return _fitted(edit.new_text, edit.new, indentations)
 
 
 def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
@@ -216,29 +216,29 @@ def _first_from(tokens: Iterable[Token], offset: int) -> Token | None:
 
 
 def _margin_of_statement(
-    line: str, until: Sequence[Token], following: Token | None
+    line: str, up_to_first: Sequence[Token], following: Token | None
 ) -> str:
     """Return the indentation of the statement with the match; within brackets that of the `line`.
 
-    `until` are the tokens up to the match's first, `following` is the first after the match.
+    `up_to_first` are the tokens up to the match's first one, `following` is the first after it.
     """
     if following is not None and following.depth:  # a bracket is open there
         return _margin(line)
-    for token in reversed(until):
+    for token in reversed(up_to_first):
         if token.margin is not None:  # it begins a statement
             return token.margin
     return ""
 
 
-def _is_whole(until: Sequence[Token], following: Token | None) -> bool:
+def _is_whole(up_to_first: Sequence[Token], following: Token | None) -> bool:
     """Whether a match consists of whole statements, so that its removal may empty a block.
 
-    `until` are the tokens up to the match's first, `following` is the first after the match.
+    `up_to_first` are the tokens up to the match's first one, `following` is the first after it.
     """
-    first = until[-1]
+    first = up_to_first[-1]
     previous = first
-    if len(until) > 1:
-        previous = until[-2]
+    if len(up_to_first) > 1:
+        previous = up_to_first[-2]
     follows_header = previous.text == ":" and not previous.depth  # as in `if x: old`
     begins = first.margin is not None or follows_header
     ends = following is None or following.kind == NEWLINE
@@ -253,14 +253,14 @@ def _margin(line: str) -> str:
     return line[:indent]
 
 
-def _columns(
+def _indentations(
     first: Token, replaced: Token, match: Match, margin: str
 ) -> dict[int, str]:
     """Map columns of `new` to indentations in the function, sorted by column.
 
     Each line of `old` was matched by a line of the function, whose indentation is known. A line of
     `new` takes it if it is as far from `first`, the first token of `new`, as the line of `old` is
-    from `replaced`, the first token of `old`.
+    from `replaced`, the first token of `old`. `margin` is the indentation for `first` itself.
     """
     first_column = column(first)
     shift = first_column - column(replaced)
@@ -270,8 +270,8 @@ def _columns(
     return dict(sorted(margins.items()))
 
 
-def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
-    """Return a text's code: the first line as it is, all others indented as `_columns` says."""
+def _fitted(text: str, tokens: Sequence[Token], indentations: dict[int, str]) -> str:
+    """Return a text's code: the first line as it is, all others with their `_indentations`."""
     start = tokens[0].start
     end = tokens[-1].end
     lines = text[start:end].split("\n")
@@ -279,7 +279,7 @@ def _fitted(text: str, tokens: Sequence[Token], columns: dict[int, str]) -> str:
     offset = start
     for number, line in enumerate(lines):
         if number and offset not in inside_strings:
-            lines[number] = _moved(line, columns)
+            lines[number] = _moved(line, indentations)
         offset += len(line) + 1  # 1 for the end of the line
     return "\n".join(lines)
 
@@ -294,20 +294,20 @@ def _starts_inside_strings(tokens: Iterable[Token]) -> set[int]:
     return starts
 
 
-def _moved(line: str, columns: dict[int, str]) -> str:
-    """Indent a line as `_columns` says: by its own column, or from the nearest one to the left."""
+def _moved(line: str, indentations: dict[int, str]) -> str:
+    """Indent a line as its column says; or as the next one to the left, and so much further."""
     code = line.lstrip(_SPACE)
     if not code:
         return ""
     indent = width(_margin(line))
-    to_the_left = [column for column in columns if column <= indent]
+    to_the_left = [known for known in indentations if known <= indent]
     if not to_the_left:  # keep its distance from the leftmost line
-        leftmost, margin = next(iter(columns.items()))
+        leftmost, margin = next(iter(indentations.items()))
         new_indent = width(margin) - leftmost + indent
         return " " * new_indent + code
     nearest_column = to_the_left[-1]
     further = indent - nearest_column
-    return columns[nearest_column] + " " * further + code
+    return indentations[nearest_column] + " " * further + code
 
 
 class SourceLine(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from patchkit.core.text.indentation import WORD, SourceLines
 
-_HOPS = 8
+_HOPS = 8  # the most modules that imports are followed through
 _DEFINES = re.compile(rb" *(?:async[ \t]+def|def|(class))[ \t]+(?P<name>\w+)")
 _ASSIGNS = re.compile(rb" *(?P<name>[^\s:=]+)[ \t]*[:=](?!=)")
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
@@ -94,6 +94,7 @@ def wording_of(
         if b"\t" in text or "[" in qualname:
             return None
         page = _ModuleSource(text, qualname)
+        # Of each module on the way, as such lines decide where the name leads.
         parts += page.bindings()
         if page.texts:
             if page.may_run_more():

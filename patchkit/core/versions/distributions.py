@@ -31,9 +31,8 @@ class _Evidence(enum.IntEnum):
     DENIES = 0  # it installed the package elsewhere
     SILENT = 1  # it does not mention the package
     NAMES = 2  # it mentions the package
-    PROVES = (
-        3  # it mentions the package, and the files here are those that it installed
-    )
+    # It mentions the package, and the files here are those that it installed.
+    PROVES = 3
 
 
 @dataclass(frozen=True)

@@ -118,10 +118,11 @@ def install(folder: Path, location: str | None = None) -> bool:
         _write_all(texts)
     except OSError as error:
         # The folder with the `sitecustomize` that arms without a bootstrap.
-        run = Path(__file__).absolute().parent / "run"
+        run_folder = Path(__file__).absolute().parent / "run"
         raise BootstrapError(
             f"{folder}: cannot be written ({error.strerror}), so nothing was; without a bootstrap, "
-            f"'patchkit run -- COMMAND' arms what it starts, and PYTHONPATH={run} what inherits it"
+            "'patchkit run -- COMMAND' arms what it starts, and "
+            f"PYTHONPATH={run_folder} what inherits it"
         ) from error
     return True
 

@@ -34,6 +34,12 @@ _CONTAINERS = (tuple, list, dict, set, frozenset, CellType)
 _PLAIN = (type(None), bool, int, float, bytes)
 """Types of values that refer to no other object and name none."""
 
+_NO_GLOBALS = object()
+"""A `home` for `_Search._follow` that is no function's globals.
+
+With it, only a lenient search follows functions.
+"""
+
 _UNNAMED = (
     "__call__",
     "__get__",
@@ -106,9 +112,7 @@ class _Search:
         self._look_up_in(sys.modules)
         ancestors = getattr(owner, "__mro__", type(owner).__mro__)
         for ancestor in (owner, *ancestors):
-            # No function has the search itself (`self`) as its globals. So with this home only a
-            # lenient search follows functions.
-            self._look_up_in(namespace(ancestor), home=self)
+            self._look_up_in(namespace(ancestor), home=_NO_GLOBALS)
         # Only now, so that `_UNNAMED` is not looked up in the owner: the value does not call the
         # owner's `__init__` and the like.
         self._names.update(_UNNAMED)
@@ -171,8 +175,7 @@ class _Search:
             return ()
         values = namespace(current)
         if issubclass(kind, ModuleType):
-            # Only a lenient search follows functions of other modules: for `home`, see `finds`.
-            self._look_up_in(values, home=self)
+            self._look_up_in(values, home=_NO_GLOBALS)
             return ()
         if kind is FunctionType and current.__module__ == "inspect":
             return ()  # `inspect` looks at the functions that it is given, and calls none
@@ -238,16 +241,16 @@ def _loaded(code: CodeType, instructions: re.Pattern[str]) -> dict[str, None]:
         if instructions.search(instruction.opname):
             argument = instruction.argval
             # Some instructions have two names, such as LOAD_FAST_LOAD_FAST.
-            several = (argument,)
+            arguments = (argument,)
             if isinstance(argument, tuple):
-                several = argument
-            for name in several:
+                arguments = argument
+            for name in arguments:
                 if isinstance(name, str):
                     names[name] = None
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            inner = _loaded(constant, instructions)
-            shared = [name for name in constant.co_freevars if name in inner]
+            inner_names = _loaded(constant, instructions)
+            shared = [name for name in constant.co_freevars if name in inner_names]
             names.update(dict.fromkeys(shared))
     return names
 
@@ -294,7 +297,7 @@ def _called(function: Any, *arguments: Any) -> list[Any]:
     # The name of `*args`, if there is one, stands for all further arguments. Among the variables it
     # comes after the named parameters.
     named_count = len(names) + code.co_kwonlyargcount
-    others = code.co_varnames[named_count : named_count + 1]
-    named = zip(names + others * len(arguments), arguments, strict=False)
+    rest = code.co_varnames[named_count : named_count + 1]
+    named = zip(names + rest * len(arguments), arguments, strict=False)
     used = [argument for name, argument in named if name in loaded]
     return [function, *used]

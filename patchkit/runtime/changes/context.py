@@ -153,7 +153,11 @@ def in_waves(changes: Iterable[_Placed]) -> list[list[_Placed]]:
 
 
 def _needs_own_wave(change: Change, earlier: Change) -> bool:
-    """Whether one's target lies in what the other puts there, or replaces what the other edits."""
+    """Whether a change must be resolved after an earlier one of its row was made.
+
+    That is so if the target of one lies in what the other puts there, and if one replaces what the
+    other edits.
+    """
     kinds = {change.kind, earlier.kind}
     if kinds == {"Edit", "Replace"} and change.place == earlier.place:
         return True
@@ -166,8 +170,8 @@ def _needs_own_wave(change: Change, earlier: Change) -> bool:
 
 def _is_inside(change: Change, other: Change) -> bool:
     """Whether a target lies in what another change puts there, as `m:C.f` does in `m:C`."""
-    is_whole = isinstance(other, (Replace, Decorate, Add, SetByCall))
-    if not (is_whole and change.inside_module):
+    puts_object = isinstance(other, (Replace, Decorate, Add, SetByCall))
+    if not (puts_object and change.inside_module):
         return False
     outer = other.place
     inner = change.place

@@ -201,11 +201,11 @@ def _compared_beyond(stop: RouteStep, now: Any, by: str, route: Route) -> Overwr
     # Walk on from the former value (`value`) and from the foreign one (`reached`), side by side.
     reached = now
     for inner in steps:
-        found = peek(reached, inner)
-        if found is MISSING:
+        next_value = peek(reached, inner)
+        if next_value is MISSING:
             break
         owner = reached
-        reached = found
+        reached = next_value
         value = peek(value, inner)
     if reached is value:
         return Overwrite(now, by, wraps=True)
@@ -286,7 +286,7 @@ def route_of(
     Returns:
         The route for `stranger_on`.
     """
-    own = {(id(site.owner), site.name) for site in sites}
+    own_keys = {(id(site.owner), site.name) for site in sites}
     stops: list[tuple[Any, TargetStep, Any]] = []
     name = module.__name__
     # `runpy` puts other modules under the name `__main__` for a time.
@@ -302,7 +302,7 @@ def route_of(
         is_bound = is_descriptor and not isinstance(owner, type)
         if is_bound and not is_stored:
             break  # a method or property of the object's class, which is a new object each time
-        if (id(owner), step) not in own:
+        if (id(owner), step) not in own_keys:
             stops.append((owner, step, value))
         owner = value
     if edited is None:
@@ -325,12 +325,12 @@ def hidden_on(
     hidden: dict[str, dict[str, str]] = {}
     for target, site in tuple(sites):
         replacements = [layer for layer in site.layers if layer.base]
-        own = [layer.value for layer in replacements if layer.patch == patch]
-        if own and replacements[-1].patch != patch:
+        own_values = [layer.value for layer in replacements if layer.patch == patch]
+        if own_values and replacements[-1].patch != patch:
             from patchkit.runtime.changes.calling import may_call  # noqa: PLC0415 - rarely needed
 
             top = replacements[-1]
             # The later replacement may call the earlier one, which its body has imported.
-            if all(may_call(top.value, value) is False for value in own):
+            if all(may_call(top.value, value) is False for value in own_values):
                 hidden[target] = {patch: top.patch}
     return hidden

@@ -46,12 +46,12 @@ def values_at(site: Site, patch: str) -> tuple[list[Any], list[Any]]:
     Returns:
         The values that the layers of the patch have made; the original, and those of other layers.
     """
-    own: list[Any] = []
+    values_of_patch: list[Any] = []
     others = [site.original]
     for layer in site.layers:
-        values = own if layer.patch == patch else others
+        values = values_of_patch if layer.patch == patch else others
         values.append(layer.value)
-    return own, others
+    return values_of_patch, others
 
 
 def is_unseen(value: Any, pack: str) -> bool:
@@ -79,7 +79,7 @@ def is_unseen(value: Any, pack: str) -> bool:
 
 
 def _is_cached_or_compiled(value: Any) -> bool:
-    """Whether a function, or a decorator inside it, has cached results or code of its own.
+    """Whether a function, or one inside it, may return cached results or run compiled code.
 
     Unknown decorators with a `__wrapped__` count: a compiler such as `torch.compile` runs machine
     code in place of the function.
@@ -134,7 +134,7 @@ def functions_named(name: str, body: str, pack: str) -> Iterator[FunctionType]:
 def functions_beneath(
     function: FunctionType, pack: str, others: Collection[int] = ()
 ) -> list[FunctionType]:
-    """Return the functions of a pack that the decorators of a function have put it around.
+    """Return the functions of a pack that a function's decorators are around, the outermost first.
 
     What a Wrap or Decorate lies on is none of them: other patches may have put it there.
 
@@ -197,7 +197,11 @@ def _attributes_of(module: ModuleType, pack: str) -> Iterator[FunctionType]:
 
 
 def _first_own(value: Any, pack: str) -> FunctionType | None:
-    """As `_own`, for any object: quick, and without a question to one that has no function."""
+    """Do what `_own` does, quickly, for a value that may be any object.
+
+    Nothing is asked of an object without a function. A function without decorators counts, whatever
+    module it is from.
+    """
     if type(value) is FunctionType:
         if not hasattr(value, "__wrapped__"):
             return value
@@ -284,18 +288,18 @@ class CallEvidence(Record, frozen=False, eq=False):
             others: The objects that the value may lie on.
         """
         pack = self.package
-        lower: set[int] | None = None
+        lower_ids: set[int] | None = None  # of functions in `others`, found if needed
         for function in functions_in(value, pack):
             self.add_function(function)
             home = function.__globals__.get("__name__")
             self.homes.add(str(home))
             if _is_of_wrap(function) or not hasattr(function, "__wrapped__"):
                 continue  # nothing lies beneath it, or only what others have put there
-            if lower is None:
-                lower = {
-                    id(one) for other in others for one in functions_in(other, pack)
+            if lower_ids is None:
+                lower_ids = {
+                    id(part) for other in others for part in functions_in(other, pack)
                 }
-            for inner in functions_beneath(function, pack, lower):
+            for inner in functions_beneath(function, pack, lower_ids):
                 self.beneath.append(inner.__code__)
         if is_unseen(value, pack):
             self.is_unseen = True
@@ -326,7 +330,9 @@ class SharedCode:
         self._packs: dict[str, list[_Holders]] = {}
 
     def renew(self, codes: Iterable[tuple[str, CodeType]]) -> None:
-        """Compare targets; ask anew which modules of packs are loaded, as their number grows.
+        """Note which code is at several targets; forget which modules of packs are loaded.
+
+        More of these may be loaded by now, so that `is_shared` has to search once more.
 
         Args:
             codes: Pairs of a target and a code that runs for it.
@@ -354,8 +360,8 @@ class SharedCode:
         if pack not in self._packs:
             self._packs[pack] = self._search(pack)
         for holders in self._packs[pack]:
-            found = holders.get(identity, ())
-            if not functions.issuperset(found):
+            function_ids = holders.get(identity, ())
+            if not functions.issuperset(function_ids):
                 self._shared[identity] = code
                 return True
         return False

@@ -132,9 +132,9 @@ def peek(owner: Any, step: TargetStep) -> Any:
         if type(owner) in {list, tuple}:
             return item_of(owner, step)
         return MISSING
-    own = namespace(owner)
-    if step in own:
-        return own[step]
+    own_values = namespace(owner)
+    if step in own_values:
+        return own_values[step]
     if isinstance(owner, ModuleType):
         return MISSING
     return inherited(owner, step)
@@ -207,18 +207,18 @@ def item_of(owner: Any, item: Item) -> Any:
 
 def _missing(module: ModuleType, qualname: str, owner: Any, step: TargetStep) -> str:
     """Return the message for a step that its owner does not have, with similar names."""
-    named = owner if isinstance(owner, (ModuleType, type)) else type(owner)
+    named_owner = owner if isinstance(owner, (ModuleType, type)) else type(owner)
     if isinstance(step, Item):
-        shown = f"item {step}"
+        shown_step = f"item {step}"
         name = str(step.key)
         names = [str(key) for key in owner] if isinstance(owner, dict) else []
     else:
-        shown = repr(step)
+        shown_step = repr(step)
         name = step
         names = list(namespace(owner))
     hint = near(name, names, most=2)
     target = f"{module.__name__}:{qualname}"
-    return f"target {target} is not there: {named.__name__} has no {shown}{hint}"
+    return f"target {target} is not there: {named_owner.__name__} has no {shown_step}{hint}"
 
 
 def read(owner: Any, step: TargetStep) -> Any:
@@ -236,7 +236,7 @@ def read(owner: Any, step: TargetStep) -> Any:
     if isinstance(owner, type):
         of_metaclass = peek(type(owner), step)
         if of_metaclass is not MISSING and not hasattr(type(of_metaclass), "__set__"):
-            # A method of the metaclass (`type.__call__`) is none of the class, unlike `__name__`.
+            # A method of the metaclass, such as `type.__call__`, which `getattr` would find, too.
             return MISSING
     return getattr(owner, step, MISSING)  # a module's `__getattr__` may make it
 
@@ -256,7 +256,7 @@ def write(owner: Any, step: TargetStep, value: Any) -> None:
 
 
 def restore(owner: Any, step: TargetStep, original: Any) -> None:
-    """Delete an attribute or item that its owner did not have itself before.
+    """Undo `write` for an attribute or item that its owner did not have itself before.
 
     Args:
         owner: The object or container.

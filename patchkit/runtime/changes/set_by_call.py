@@ -188,19 +188,22 @@ class PreparedSets(Record, frozen=False, eq=False):
         It finds the targets as they are beneath the layers that will lie above its own.
         """
         lifted: list[tuple[Site, Layer]] = []
-        values: list[Any] = []
+        values_before: list[Any] = []
         try:
             for each in self.named:
                 _lift(each, lifted)
-            values += [read(each.site.owner, each.site.name) for each in self.named]
+            values_before += [
+                read(each.site.owner, each.site.name) for each in self.named
+            ]
             snapshot = _Snapshot(
                 {self.module, *(each.module for each in self.named)}, self.all_sites
             )
             self.call.apply()
             self._compare(snapshot)
-            self._put_layers(values)
+            self._put_layers(values_before)
         except BaseException:
-            for each, value in zip(self.named, values, strict=False):
+            # (There are no values if the error came before the call, which has set nothing then.)
+            for each, value in zip(self.named, values_before, strict=False):
                 if each.layer not in each.site.layers:
                     _put_back(each.site, value)
             raise
@@ -208,7 +211,10 @@ class PreparedSets(Record, frozen=False, eq=False):
             self._put_again(lifted)
 
     def _put_again(self, lifted: list[tuple[Site, Layer]]) -> None:
-        """Put layers above the call's; if they refuse what it has set, remove the call's before."""
+        """Put the lifted layers back, above the call's.
+
+        If one refuses what the call has set, the call's layers are removed, and all others put on.
+        """
         try:
             for site, layer in reversed(lifted):
                 site.put(layer)
@@ -229,13 +235,13 @@ class PreparedSets(Record, frozen=False, eq=False):
             if key not in named:
                 differences.append(difference)
         self._unnamed = [difference.name for difference in differences]
-        found = [each.name for each in differences if not each.is_new]
-        self.result = {"call": self.name, "left": [], "unnamed": found}
+        changed_names = [each.name for each in differences if not each.is_new]
+        self.result = {"call": self.name, "left": [], "unnamed": changed_names}
 
-    def _put_layers(self, values: Iterable[Any]) -> None:
+    def _put_layers(self, values_before: Iterable[Any]) -> None:
         """Put a layer on each named target whose value is not the one before the call."""
         self.changed = []
-        for each, before in zip(self.named, values, strict=True):
+        for each, before in zip(self.named, values_before, strict=True):
             target, _, site, layer = each
             value = read(site.owner, site.name)
             if value is before:
@@ -246,7 +252,7 @@ class PreparedSets(Record, frozen=False, eq=False):
                     f"{self.name}() has removed {target}, expected another object there"
                 )
             if not (site.own or site.layers):
-                # Else the site would take the new value for the inherited one.
+                # `put` reads the inherited value: without this, it would read the new one.
                 _put_back(site, before)
             layer.make = partial(_constant, value)
             site.put(layer)

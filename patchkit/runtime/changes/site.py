@@ -97,7 +97,7 @@ class Site(Record, frozen=False, eq=False):
 
     def __post_init__(self) -> None:
         self.current = self.original
-        self._is_made = False
+        self._is_wrapper = False
         """Whether the current value is a function made by Wrap, and no body's own object."""
         self._is_being_updated = False
         self._code: CodeType | None = None
@@ -270,27 +270,28 @@ class Site(Record, frozen=False, eq=False):
             The copies that could not be set, with the errors.
         """
         value = self.original
-        is_made = False  # whether the outermost layer is a Wrap, which has made a new function
+        is_wrapper = False
         for layer in layers:
             below = value
             value = layer.make(below)
             layer.value = value
-            is_made = value is not below and not layer.base
-        former = (self.layers, self.current, self._is_made)
+            # Decided by the outermost layer, which comes last.
+            is_wrapper = value is not below and not layer.base
+        state_before = (self.layers, self.current, self._is_wrapper)
         self._retire_current()
         # Before anything is stored, so that `remove` can undo it after an interruption.
         self.layers = layers
         self.current = value
-        self._is_made = is_made
+        self._is_wrapper = is_wrapper
         if not copies_only:
-            self._store(*former)
+            self._store(*state_before)
         # (Without layers, no function of a patch is here whose code could be replaced.)
         function = function_of(value) if layers else None
         self._code = None if function is None else function.__code__
         refused = self._repoint()
         return refused + self.update_deriving(self)
 
-    def _store(self, layers: list[Layer], current: Any, is_made: bool) -> None:
+    def _store(self, layers: list[Layer], current: Any, is_wrapper: bool) -> None:
         """Store the current value in the attribute; if it does not stay there, restore and raise.
 
         The arguments are the state before: the layers, the value, and whether Wrap had made that.
@@ -303,9 +304,9 @@ class Site(Record, frozen=False, eq=False):
             return  # it is stored already
         write(self.owner, self.name, value)
         if read(self.owner, self.name) is not value:
-            self._reject(layers, current, is_made)
+            self._reject(layers, current, is_wrapper)
 
-    def _reject(self, layers: list[Layer], current: Any, is_made: bool) -> NoReturn:
+    def _reject(self, layers: list[Layer], current: Any, is_wrapper: bool) -> NoReturn:
         """Restore the former state, and raise a TargetError: the attribute reads as another object.
 
         That is so if a descriptor, or an attribute in C, stores a converted value.
@@ -313,7 +314,7 @@ class Site(Record, frozen=False, eq=False):
         result = read(self.owner, self.name)
         self.layers = layers
         self.current = current
-        self._is_made = is_made
+        self._is_wrapper = is_wrapper
         if layers or self.own:
             write(self.owner, self.name, current)
         else:
@@ -330,11 +331,11 @@ class Site(Record, frozen=False, eq=False):
 
     def _retire_current(self) -> None:
         """Move the current value to the former ones; drop those that nothing refers to any more."""
-        former = self.wrappers if self._is_made else self.replacements
+        former_values = self.wrappers if self._is_wrapper else self.replacements
         if self.layers and all(
-            value is not self.current for value in (self.original, *former)
+            value is not self.current for value in (self.original, *former_values)
         ):
-            former.append(self.current)
+            former_values.append(self.current)
         for values in (self.wrappers, self.replacements):
             if values:
                 values[:] = held_elsewhere(values)

@@ -107,14 +107,14 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
         True if at least one function has its place in the source; also if the module has no
         functions from its own file.
     """
-    own = set()
+    loaded = set()
     for value in tuple(values.values()):
         if type(value) is FunctionType:
             code = value.__code__
             is_own = code.co_filename == values.get("__file__")
             if is_own and code.co_name != "<lambda>":
-                own.add((code.co_name, code.co_firstlineno))
-    if not own:
+                loaded.add((code.co_name, code.co_firstlineno))
+    if not loaded:
         return True
     defined = set()
     for node in all_scopes(tree):
@@ -122,4 +122,4 @@ def _has_made(tree: ast.Module, values: dict[str, Any]) -> bool:
         parts = (node, *node.decorator_list)
         first_line = min(part.lineno for part in parts)
         defined.add((node.name, first_line))
-    return not own.isdisjoint(defined)
+    return not loaded.isdisjoint(defined)

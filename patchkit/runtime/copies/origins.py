@@ -123,7 +123,7 @@ class Origins:
                 yield from self._ends_of_source(source, attribute, value, path)
             elif source is None:
                 yield None
-            else:
+            else:  # something else, with the searched value or another one
                 yield source.constant is value
 
     def _ends_of_source(
@@ -155,12 +155,13 @@ class Origins:
             return
         # The code of the attribute may lead on to patched ones. If it leads to none, the end is the
         # attribute's own site, which has no patches by now, or the site it is repointed with.
-        leader = site if is_known else self._sites.leader(*origin)
+        last_resort = site if is_known else self._sites.leader(*origin)
         ends = self._ends(origin, value, path)
-        further = [end for end in ends if isinstance(end, Site)]
-        if not further and leader is not None:
-            further = [leader]
-        if not further:
+        sites_behind = [end for end in ends if isinstance(end, Site)]
+        if not sites_behind and last_resort is not None:
+            sites_behind = [last_resort]
+        if not sites_behind:
+            # No changed attribute is behind it: then only its present value counts.
             values = namespace(origin.owner)
             current = values.get(origin.name, MISSING)
             yield None if current is MISSING else current is value
@@ -168,7 +169,7 @@ class Origins:
             # The attribute has a patch, which was put on while it had another value of this source.
             yield site
         else:
-            yield from further
+            yield from sites_behind
 
     # -- from names in the code to attributes ------------------------------------------------------
 
@@ -233,8 +234,8 @@ class Origins:
         if code is None:
             return set()
         if not isinstance(owner, type):
-            own = code.own(name)
-            return own | _by_star(code, name, owner)
+            own_bindings = code.own(name)
+            return own_bindings | _by_star(code, name, owner)
         # An attribute of a class is bound in its body, or by `Class.name = …` in its module.
         path = owner.__qualname__.split(".")
         bodies = self._classes.get(owner)
@@ -283,12 +284,12 @@ def _imported(source: NameSource, module: ModuleType) -> Any:
     """Return the module that an import names; None if it is not loaded."""
     package = namespace(module).get("__package__") or ""
     parts = str(package).split(".")
-    outer: list[str] = []
+    outer_parts: list[str] = []
     if source.level:
         # One dot means the package itself, each further one the package around it.
-        outer = parts[: len(parts) + 1 - source.level]
+        outer_parts = parts[: len(parts) + 1 - source.level]
     # `from . import b` names no module, and a module outside of packages has the package "".
-    named_parts = filter(None, (*outer, source.module))
+    named_parts = filter(None, (*outer_parts, source.module))
     return sys.modules.get(".".join(named_parts))
 
 

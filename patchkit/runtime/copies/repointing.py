@@ -35,22 +35,23 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
         The copies that were found.
     """
     stale = StaleValues(sites, keepers)
-    near: frozenset[str] = frozenset()
+    defining_modules: frozenset[str] = frozenset()
     if not scope.late:
-        near = _defining_modules(stale.sites)
-    search = CopySearch(stale, keepers, late=scope.late, near=near)
-    run = _Pass(stale, keepers)
+        defining_modules = _defining_modules(stale.sites)
+    search = CopySearch(stale, keepers, late=scope.late, near=defining_modules)
+    copies_pass = _Pass(stale, keepers)
     if stale.ids:
-        modules = dict.fromkeys((*scope.modules, *near))  # each of them once
-        run.settle(search.through(modules))
+        with_repeats = (*scope.modules, *defining_modules)
+        modules = dict.fromkeys(with_repeats)
+        copies_pass.settle(search.through(modules))
     for site in stale.sites:
-        run.take_over(site)
-    moved = run.update_patched_copies()
-    if moved:  # these have new values now, and may have copies themselves
-        later = repoint(moved, scope, keepers)
-        run.outcome.rebound.extend(later.rebound)
-        run.outcome.left.extend(later.left)
-    return run.outcome
+        copies_pass.take_over(site)
+    updated_sites = copies_pass.update_patched_copies()
+    if updated_sites:  # these have new values now, and may have copies themselves
+        later = repoint(updated_sites, scope, keepers)
+        copies_pass.outcome.rebound.extend(later.rebound)
+        copies_pass.outcome.left.extend(later.left)
+    return copies_pass.outcome
 
 
 def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
@@ -98,19 +99,19 @@ def restore(
     # Originals are right again. And by now, any module may have copied the patch's values.
     stale = StaleValues(sites, keepers, originals=False)
     search = CopySearch(stale, keepers, late=True, deep=deep)
-    run = _Pass(stale, keepers)
+    copies_pass = _Pass(stale, keepers)
     if stale.ids:
-        run.settle(search.through(scope.modules))
-    moved = run.update_patched_copies()
-    if moved:  # as in `repoint`
-        later = restore(moved, scope, keepers, deep=deep)
-        run.outcome.rebound.extend(later.rebound)
-        run.outcome.left.extend(later.left)
+        copies_pass.settle(search.through(scope.modules))
+    updated_sites = copies_pass.update_patched_copies()
+    if updated_sites:  # as in `repoint`
+        later = restore(updated_sites, scope, keepers, deep=deep)
+        copies_pass.outcome.rebound.extend(later.rebound)
+        copies_pass.outcome.left.extend(later.left)
     for site in stale.sites:
         # (An inherited attribute was deleted with its last layer.)
         if not site.layers and site.own:
-            run.rejoin(site)
-    return run.outcome
+            copies_pass.rejoin(site)
+    return copies_pass.outcome
 
 
 class _Pass:
@@ -140,7 +141,7 @@ class _Pass:
                 self._write(holder)
 
     def take_over(self, site: Site) -> None:
-        """Move the copies that were bound from a site to it, if they follow the site's source.
+        """Have copies that were bound from a site follow the site, and no longer the site's source.
 
         Before the site had patches of its own, it was a copy of the source like them, and all of
         them were repointed with the source.
@@ -154,9 +155,8 @@ class _Pass:
             named_owner, name = _named(owner, step)
             if not self.stale.is_bound_from(named_owner, name, site):
                 continue
-            if (
-                value is site.current
-            ):  # two patches have put the same object at both sites
+            # Two patches may have put the same object at both sites: then it stays.
+            if value is site.current:
                 self._keepers.sites.follow(site, owner, step)
             else:
                 self._write(Holder(words(named_owner, name), site, owner, step))
@@ -167,17 +167,17 @@ class _Pass:
         Returns:
             The sites whose values have changed by that.
         """
-        moved: list[Site] = []
+        updated_sites: list[Site] = []
         sites = list(self._keepers.sites)
         if len(sites) == 1:
-            return moved  # there is no other one to be a copy of
+            return updated_sites  # there is no other one to be a copy of
         for site in filter(self.stale.may_be_copy, sites):
             label = words(site.owner, site.name)
             source = self.stale.source_of(site)
             if source is None or source.current is MISSING:
                 continue
             holder = Holder(label, source, site.owner, site.name)
-            # For an item of a dict, this is the module in which its row names it.
+            # `home_of` is "" for an item of a dict; its row names it in the module `site.home`.
             module = home_of(site) or site.home
             if not is_within(module, source.rebind):
                 self._report(holder, " (out of scope)")
@@ -188,9 +188,9 @@ class _Pass:
             refused = site.set_original(source.current)
             for refusal in refused:
                 self.outcome.left.append(holder._replace(words=refusal))
-            moved.append(site)
+            updated_sites.append(site)
             self.outcome.rebound.append(holder)
-        return moved
+        return updated_sites
 
     def rejoin(self, site: Site) -> None:
         """Repoint a site with its source again, now that it has no patches of its own.
@@ -199,10 +199,11 @@ class _Pass:
         """
         name = site.name
         value = site.current
-        claims = self.stale.claims(value)
         if isinstance(name, Item):
             return  # the code shows no source of an item
-        # Of all sites that have had the value, none has another one by now to give to the copies.
+        # The source is one of the sites that have had the value. If all of them have it still, the
+        # site has the value of its source already.
+        claims = self.stale.claims(value)
         if all(value is claimant.current for claimant in claims):
             return
         origin = self.stale.origin(site.owner, name, value)

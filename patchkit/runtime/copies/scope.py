@@ -200,8 +200,8 @@ class Latecomers:
 
     def revisit(self, search: Callable[[str], None]) -> None:
         """Call `search` with the name of each such module, as soon as its import has ended."""
-        new = [name for name in list(sys.modules) if name not in self._loaded]
-        for name in (*self._half_imported, *new):
+        new_modules = [name for name in list(sys.modules) if name not in self._loaded]
+        for name in (*self._half_imported, *new_modules):
             spec = _spec(name)
             # `when_initialized` returns False if the import has ended in the meantime.
             is_postponed = is_initializing(spec) and when_initialized(

@@ -88,7 +88,7 @@ class CopySearch:
         self._kinds = HolderKinds()
         self._visited: set[int] = set()
         self._reported: set[int] = set()
-        self._copied_by: set[tuple[str, Site]] = set()
+        self._modules_with_copy: set[tuple[str, Site]] = set()
         """Each module that has an attribute bound from a site, with that site."""
         self._late = late
         self._packages = frozenset(near)
@@ -104,6 +104,7 @@ class CopySearch:
         Args:
             modules: The names of the modules.
         """
+        # A module with a copy has the copy among its values, or something that it was taken from.
         ids = self._stale.ids | _related_ids(self._stale.sites, late=self._late)
         loaded = sys.modules
         read = object.__getattribute__  # it loads no lazy module
@@ -129,6 +130,7 @@ class CopySearch:
             return
         values = list(module.values.values())
         parts: list[Any] = []
+        # This adds the attributes of the classes to `values`, and the parts of objects to `parts`.
         classes = self._new_classes(values, name.partition(".")[0], parts)
         containers = (module, *classes)
         # Names are looked at only if there is a copy among the values.
@@ -214,7 +216,7 @@ class CopySearch:
                 yield Holder(label + UNKNOWN, claims[0])
         # Else it is UNRELATED, or from a site that repoints nothing.
         elif isinstance(origin, Site) and origin.rebind:
-            self._copied_by.add((module, origin))
+            self._modules_with_copy.add((module, origin))
             owner, step = container.location(name)
             if value is not origin.current:
                 yield Holder(label, origin, owner, step, module)
@@ -279,7 +281,7 @@ class CopySearch:
 
     def _knows(self, module: str, site: Site) -> bool:
         """Whether a module has an attribute bound from a site, or is the site's own module."""
-        return (module, site) in self._copied_by or module == home_of(site)
+        return (module, site) in self._modules_with_copy or module == home_of(site)
 
     def _parts(
         self, module: str, label: str, parts: Iterable[tuple[str, Any]]

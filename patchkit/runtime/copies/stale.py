@@ -55,7 +55,7 @@ class StaleValues:
         self.inner: dict[int, Site] = {}
         """The site of each function inside an original static method, class method or property."""
         sought: Iterable[tuple[Any, Site]] = patched
-        if not originals:
+        if not originals:  # after an undo, most values have no copy any more
             sought = _referred_to_elsewhere(patched, keepers)
         for value, site in sought:
             if value is not site.current and can_be_traced(value):
@@ -125,6 +125,7 @@ class StaleValues:
         if any(value is wrapper for wrapper in site.wrappers):
             return True
         if value is site.current and site.layers:
+            # The outermost layer has made it: unless that is a Replace, the value is a wrapper.
             is_wrapper = not site.layers[-1].base
             return is_wrapper or maker_of(value) in self._bodies
         if any(value is replacement for replacement in site.replacements):
@@ -234,8 +235,8 @@ class StaleValues:
         if len(claims) != 1:
             return None
         (site,) = claims
-        is_made = any(value is wrapper for wrapper in site.wrappers)
-        if is_made:
+        is_made_for_site = any(value is wrapper for wrapper in site.wrappers)
+        if is_made_for_site:
             return site
         if is_defined_at(value, site.owner, site.name):
             return site
@@ -306,7 +307,7 @@ def _referred_to_elsewhere(
 
 
 def _is_old(site: Site) -> bool:
-    """Whether a site has another value now than its original, and that can have been copied."""
+    """Whether the original of a site is outdated, and other code may have copied it."""
     original = site.original
     if not can_be_copied(site) or original is site.current:
         return False

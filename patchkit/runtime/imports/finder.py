@@ -76,9 +76,9 @@ class Finder:
         Args:
             names: The dotted names of the modules.
         """
-        new = frozenset(names)
-        self._notifier.names.update(new)
-        self._packages.update(name.partition(".")[0] for name in new)
+        new_names = frozenset(names)
+        self._notifier.names.update(new_names)
+        self._packages.update(name.partition(".")[0] for name in new_names)
 
     def install(self) -> None:
         """Start watching."""
@@ -171,7 +171,7 @@ class Finder:
         return self._provide(name)
 
     def instrument_spec(self, name: str, spec: ModuleSpec) -> None:
-        """Make a spec report that code has made without finders, if the module is watched.
+        """Have a spec report executions that was made without finders, if its module is watched.
 
         Args:
             name: The dotted name of the module.
@@ -236,13 +236,13 @@ class Finder:
         before = itertools.takewhile(
             lambda finder: finder is not self, list(sys.meta_path)
         )
-        new = [
+        new_finders = [
             finder
             for finder in before
             if not isinstance(finder, Finder) and not self._has_overtaken(finder)
         ]
-        if new:
-            self._overtaken += new
+        if new_finders:
+            self._overtaken += new_finders
             sys.meta_path.insert(0, self)
             if self._on_risk is not None:
                 self._on_risk()
@@ -253,7 +253,7 @@ class Finder:
 
 
 class BodyFinder(Finder):
-    """Arms the process just before a body executes that other code imports.
+    """Arms the process when other code than patchkit imports a body, just before that executes.
 
     Unpickling an object of a body imports the pack, and the pack imports patchkit, which installs
     this finder. It does nothing in a process with a session, which loads bodies itself.

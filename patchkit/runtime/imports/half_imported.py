@@ -54,7 +54,7 @@ def spec_of(module: ModuleType) -> Any:
 
 
 def importer_awaited(thread: int) -> int | None:
-    """Return the thread that imports the module for which another thread waits, or None.
+    """Return the thread that imports the module that a thread waits for; None if it waits for none.
 
     A chain of such threads that ends at its beginning is a deadlock.
 

@@ -94,7 +94,7 @@ class Notifier(Record, frozen=False, eq=False):
             self.watcher.imported(name, module)
 
     def completed(self, name: str) -> None:
-        """Report a module as executed whose import has ended, and was waited for.
+        """Report a module as executed at the end of its import, if its loader does not report.
 
         Args:
             name: The dotted name of the module.
@@ -102,7 +102,7 @@ class Notifier(Record, frozen=False, eq=False):
         self._report_end(name, self.watcher.imported)
 
     def ended(self, name: str) -> None:
-        """Report the end of the import of a module that had already been reported as executed.
+        """Report the end of the import of a module, after its loader has reported its execution.
 
         Args:
             name: The dotted name of the module.
@@ -282,7 +282,7 @@ def _stand_in_of(loader: object) -> _StandIn | None:
 
 
 def _reporting_loader(name: str, loader: Any, notifier: Notifier) -> Any:
-    """Return a copy of a loader that reports; the loader itself if it does, or never can."""
+    """Return a copy of a loader that reports; the loader itself if it does already, or cannot."""
     stand_in = _stand_in_of(loader)
     if not hasattr(loader, "exec_module"):
         return loader

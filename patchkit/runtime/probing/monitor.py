@@ -84,13 +84,14 @@ class Monitor:
                 code.
         """
         watched = self._of(function, copies=copies)
-        others = [pair for pair in watched.listeners if pair[0] != target]
-        is_shared = bool(others) or watched.function() is not function
+        other_listeners = [pair for pair in watched.listeners if pair[0] != target]
+        is_shared = bool(other_listeners) or watched.function() is not function
+        # A call of such code does not show which of the targets it is of.
         if not copies and (is_shared or watched.is_shared):
             watched.is_shared = True
             raise TargetError("patches have put the same code at another target, too")
         # A new tuple, as another thread may be iterating over the old one.
-        watched.listeners = (*others, (target, listener))
+        watched.listeners = (*other_listeners, (target, listener))
         self._monitoring.set_local_events(
             self._tool, watched.code, self._monitoring.events.PY_START
         )

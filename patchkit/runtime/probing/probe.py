@@ -135,20 +135,25 @@ class Probe:
     ) -> None:
         """Begin to count the calls of targets whose module has been imported, maybe again."""
         for probed in probed_targets:
-            probed.reason = self._try(self._count_calls, probed, module, sites)
+            probed.reason = self._why_uncounted(
+                self._count_calls, probed, module, sites
+            )
             probed.is_imported = True
             self._tell_imported(probed)
 
     @staticmethod
-    def _try(
-        count: "Callable[[_Probed, ModuleType, Sites], None]",
+    def _why_uncounted(
+        begin: "Callable[[_Probed, ModuleType, Sites], None]",
         probed: _Probed,
         module: ModuleType,
         sites: Sites,
     ) -> str:
-        """Begin to count by a method of this class; return why that is impossible, else ''."""
+        """Begin to count calls; return why they cannot be counted, '' if they are.
+
+        `begin` is `_count_calls` or `_follow`.
+        """
         try:
-            count(probed, module, sites)
+            begin(probed, module, sites)
         except TargetError as error:
             return str(error)
         except Exception as error:  # noqa: BLE001 - upstream's own; the command goes on
@@ -165,7 +170,8 @@ class Probe:
         if not probed.is_wrapped:  # a wrapper that is in place goes on counting
             if self._monitor is not None and callee.function is not None:
                 listener = partial(self._started, probed, callee.test)
-                # The code of a patched function stays: patchkit compares it by identity.
+                # The monitor may give the function a copy of its code. A patched function keeps its
+                # code: by its identity, patchkit tells whether other code has changed the patch.
                 copies = not callee.is_patched
                 target = str(probed.target)
                 self._monitor.watch(callee.function, target, listener, copies=copies)
@@ -173,8 +179,8 @@ class Probe:
             else:
                 self._wrap(probed, callee, module, sites)
         # For `_traced`; compared by identity, as equal code may be another function's.
-        known = set(map(id, probed.codes))
-        probed.codes += [code for code in callee.codes if id(code) not in known]
+        known_ids = set(map(id, probed.codes))
+        probed.codes += [code for code in callee.codes if id(code) not in known_ids]
         probed.place = callee.place
 
     def _follow_patches(self) -> None:
@@ -183,7 +189,9 @@ class Probe:
             module = sys.modules.get(probed.target.module)
             if module is None or not probed.is_imported:
                 continue
-            reason = self._try(self._follow, probed, module, self._session.sites)
+            reason = self._why_uncounted(
+                self._follow, probed, module, self._session.sites
+            )
             if probed.reason != reason:
                 probed.reason = reason
                 self._tell_imported(probed)
@@ -193,9 +201,11 @@ class Probe:
 
         A patch's function may call the original, and both would be counted for one call.
         """
-        former = None if probed.function is None else probed.function()
+        # The function that was watched until now; None if there was none, or it is deleted by now.
+        former = None
+        if probed.function is not None:
+            former = probed.function()
         callee = find_callee(module, probed.target, sites)
-        # `former` is None if no function was watched, or if it is deleted by now.
         # The target may be another object's attribute now: a class that inherited the method has
         # got its own. Then the wrapper leaves the base class.
         if probed.wrapped is not None and callee.place != probed.place:
@@ -222,7 +232,7 @@ class Probe:
         body: Any = ModuleType(__name__)
         body.count = self._counting(probed)
         change = Wrap(f"{probed.target.module}:{callee.qualname}", by="count")
-        # Outermost: what a patch has put in the place of a target may never call that.
+        # Outermost: beneath a patch, it would miss the calls that the patch does not pass on.
         context = Context(module, body, sites, rank=(sys.maxsize, 0))
         probed.wrapped = prepared = prepare(change, context)
         prepared.apply()
@@ -287,17 +297,18 @@ class Probe:
         self._journal.write("probed", target=target, reason=probed.reason)
 
     def _tell_at_end(self) -> None:
-        """Write modules to the journal whose import was not noticed, as the process ends."""
+        """As the process ends, write which targets' modules were imported without notice."""
         modules = [probed.target.module for probed in self._targets]
         main = module_run_as_main(
             modules, "it had begun to run before patchkit was there"
         )
+        main_module, why = main or ("", "")
         for probed in self._targets:
             module = probed.target.module
             if probed.is_imported:
                 continue
-            if main is not None and main[0] == module:
-                self._tell_uncounted(probed, f"it runs as __main__ here: {main[1]}")
+            if module == main_module:
+                self._tell_uncounted(probed, f"it runs as __main__ here: {why}")
             elif module in sys.modules:
                 self._tell_uncounted(probed, "its module was imported without notice")
 

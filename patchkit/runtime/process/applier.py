@@ -155,9 +155,10 @@ class Applier:
         Raises:
             ApplyError: as `apply` does.
         """
+        # An applied group of AFTER may be applied only to an earlier execution of its module.
         missed = [
             group for group in groups if not group.applied_to or group.moment == AFTER
-        ]  # an applied group of AFTER may be applied only to an earlier execution of its module
+        ]
         names = dict.fromkeys(group.module for group in missed)
         modules = {
             name: sys.modules[name] for name in names if self._executions.is_whole(name)
@@ -222,7 +223,7 @@ class Applier:
         """Begin this thread's turn at a group, to end with `turn`; False if it does not begin."""
         try:
             return turn.enter_context(
-                self._turns.turn(group, lambda: from_body and group.loads)
+                self._turns.turn(group, lambda: from_body and group.loads)  # see apply
             )
         except TimeoutError:
             name = group.patch.name
@@ -318,9 +319,9 @@ class CopiesPass(Record, eq=False):
         if latecomers is not None:
             latecomers.revisit(self._revisit)
         copied = {copy.site for copy in (*outcome.rebound, *outcome.left)}
-        others = copied.difference(made)
+        changed_along = copied.difference(made)
         for group in groups:
-            group.facts = remarks(group, outcome, others, late=search.late)
+            group.facts = remarks(group, outcome, changed_along, late=search.late)
 
     def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
         """Repoint copies to the originals after patches were undone.

@@ -1,4 +1,8 @@
-"""What calls of AfterImports have made: it is recorded, and kept while a group is made again."""
+"""Records what calls of AfterImports have made, and keeps that while their group is made again.
+
+When another row changes an object in which targets of a group lie, the group is undone and made
+again. Its calls are not: a call is made once for each execution of its module.
+"""
 
 import sys
 from collections.abc import Iterable
@@ -11,26 +15,30 @@ from patchkit.runtime.process.patch_state import ChangeGroup, Placed, Transactio
 
 
 def half_imported(changes: Iterable[Placed], module: str) -> str | None:
-    """Find a module that is being imported and holds a target that an AfterImport is to set.
+    """Find a module that is still being imported, and in which an AfterImport is to set a target.
 
     Args:
-        changes: the changes.
+        changes: the changes of a group.
         module: the name of their own module, which does not count.
 
     Returns:
         The name of the module; None for none.
     """
     for _, change in changes:
-        for part in change.parts[1:]:
+        _the_call, *targets_set = change.parts
+        for part in targets_set:
             name = part.place.module
-            found = sys.modules.get(name)
-            if name != module and found is not None and is_half_imported(found):
+            loaded = sys.modules.get(name)
+            if name != module and loaded is not None and is_half_imported(loaded):
                 return name
     return None
 
 
 def record_sets(made: Transaction, change: Change, prepared: PreparedSets) -> None:
-    """Record what a call has set. The module is no target then: its import shows no effect.
+    """Record the targets that a call with `sets` has changed.
+
+    Its module is not recorded as a target, as it is for a call without `sets`. A module counts as
+    in effect once it is imported; these targets do only once they are called.
 
     Args:
         made: where it is recorded.
@@ -49,7 +57,7 @@ def record_sets(made: Transaction, change: Change, prepared: PreparedSets) -> No
 
 
 def take_back_others(group: ChangeGroup) -> list[Exception]:
-    """Undo a group, except for what calls of AfterImports have made.
+    """Undo a group so that it can be made again: all but what calls of AfterImports have made.
 
     Args:
         group: the group, which then has only what these calls have made.
@@ -57,8 +65,9 @@ def take_back_others(group: ChangeGroup) -> list[Exception]:
     Returns:
         The errors of undos.
     """
+    # `take_back` empties the transaction, and runs all its undos: so what the calls have made is
+    # copied before, and their undos are left out.
     of_calls = _calls_only(group.made)
-    # `take_back` runs all undos and empties the lists. So those of AfterImports are left out.
     undos = group.made.undos
     group.made.undos = [undo for undo in undos if undo not in of_calls.calls]
     errors = group.take_back()
@@ -82,11 +91,11 @@ def _calls_only(made: Transaction) -> Transaction:
 
 
 def put_before(made: Transaction, earlier: Transaction) -> None:
-    """Add what another transaction has made to one, to be undone last.
+    """Add what an earlier transaction has made to a newer one, which undoes it last.
 
     Args:
-        made: the transaction to which it is added.
-        earlier: the other one.
+        made: the newer transaction.
+        earlier: the earlier one, such as what calls have made before their group was made again.
     """
     made.undos[:0] = earlier.undos
     made.calls[:0] = earlier.calls

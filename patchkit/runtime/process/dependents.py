@@ -85,7 +85,7 @@ class Dependents(Record, eq=False):
                 importlib.import_module(group.patch.body)
         aside = self.set_aside(dependent)
         made: list[ChangeGroup] = []
-        again: list[ChangeGroup] = []
+        redone: list[ChangeGroup] = []
         try:
             if self.maker.make(group, changes, module):
                 made.append(group)
@@ -93,11 +93,11 @@ class Dependents(Record, eq=False):
                 self.repoint(made)  # later groups may find their targets through a copy
         finally:
             if aside:
-                again, _ = self.make_again(aside)
+                redone, _ = self.make_again(aside)
         if aside:
-            failed = [each.patch for each in aside if each not in again]
+            failed = [each.patch for each in aside if each not in redone]
             self.maker.states.stop_if_failed(failed)
-        return [*made, *again]
+        return [*made, *redone]
 
     def repoint(self, groups: Sequence[ChangeGroup]) -> None:
         """Repoint the copies of what groups have changed, in all modules.
@@ -139,6 +139,7 @@ class Dependents(Record, eq=False):
             if change.place.module != module.__name__:  # what an AfterImport sets
                 value = sys.modules.get(change.place.module)
             for step in path:
+                # A later row has replaced an object in which the target lies.
                 found += self._groups_replacing(value, step)
                 value = peek(value, step)
             # An AddField changes the class itself. So a later row that has replaced the class is
@@ -146,18 +147,18 @@ class Dependents(Record, eq=False):
             if change.kind == "AddField":
                 found += self._groups_replacing(value, last)
             value = peek(value, last)
-            # No target lies in a function.
-            is_whole = isinstance(change, (Replace, Decorate, SetByCall))
-            if is_whole and function_of(value) is None:
+            # What is replaced, and may hold targets of later rows. No target lies in a function.
+            puts_another = isinstance(change, (Replace, Decorate, SetByCall))
+            if puts_another and function_of(value) is None:
                 replaced.append(value)
         if replaced:
             found += [other for other in applied if _passes_through(other, replaced)]
-        movable = [
+        redoable = [
             other
             for other in applied
             if other in found and not _is_changed_by_others(other)
         ]
-        return _in_row_order([*movable, *self.inside(movable)])
+        return _in_row_order([*redoable, *self.inside(redoable)])
 
     def inside(self, groups: Iterable[ChangeGroup]) -> list[ChangeGroup]:
         """List the groups of later rows whose targets lie in objects that some groups have set.
@@ -170,24 +171,24 @@ class Dependents(Record, eq=False):
         Returns:
             Those that depend on them, without the groups themselves, in the order of their rows.
         """
-        wholes = list(groups)
+        outer_groups = list(groups)
         found: list[ChangeGroup] = []
-        for whole in wholes:
-            objects = _new_objects(whole)
-            if whole.moment == SERVING and whole.applied_to:
-                found += self.schedule.due(whole.module, AFTER)
+        for outer in outer_groups:
+            objects = _new_objects(outer)
+            if outer.moment == SERVING and outer.applied_to:
+                found += self.schedule.due(outer.module, AFTER)
             # Attributes that were added, and that later patches wrap there or in a subclass.
             added = [
                 site
-                for site in _replaced_sites(whole)
+                for site in _replaced_sites(outer)
                 if site.original is MISSING
                 and (len(site.layers) > 1 or self.maker.sites.deriving_from(site))
             ]
             if not objects and not added:
                 continue
             for other in self.schedule.groups():
-                is_candidate = other.rank > whole.rank and other not in wholes
-                if is_candidate and (
+                is_later = other.rank > outer.rank and other not in outer_groups
+                if is_later and (
                     _passes_through(other, objects) or self._wraps_added(other, added)
                 ):
                     found.append(other)
@@ -206,10 +207,10 @@ class Dependents(Record, eq=False):
 
     def _wraps_added(self, group: ChangeGroup, added: Iterable[Site]) -> bool:
         """Whether a group changes an attribute that was added, or one that inherits it."""
-        own = [site for _, site in group.made.sites]
+        own_sites = [site for _, site in group.made.sites]
         for site in added:
             inheriting = self.maker.sites.deriving_from(site)
-            if any(other in own for other in (site, *inheriting)):
+            if any(other in own_sites for other in (site, *inheriting)):
                 return True
         return False
 
@@ -303,7 +304,7 @@ class Dependents(Record, eq=False):
         names: set[str] = set()  # of the patches on the targets of these groups
         for group in groups:
             sites = [site for _, site in group.made.sites]
-            # Else no patch has hidden anything here, and only one is there now.
+            # Otherwise each target has the layer of one patch alone, and none was hidden before.
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
                 # There is a list of names for each target.
                 names.update(*layers_of(group).values())
@@ -349,8 +350,8 @@ def _replaced_sites(group: ChangeGroup) -> list[Site]:
     found: list[Site] = []
     for _, site in group.made.sites:
         # A base layer replaces the value, others wrap it; a rank begins with that of the row.
-        own = [layer for layer in site.layers if layer.rank[0] == group.rank]
-        if any(layer.base or isinstance(layer.value, type) for layer in own):
+        own_layers = [layer for layer in site.layers if layer.rank[0] == group.rank]
+        if any(layer.base or isinstance(layer.value, type) for layer in own_layers):
             found.append(site)
     return found
 

@@ -40,21 +40,23 @@ def refuse_to_discard(
 
 def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
     """Raise if putting `new` in place of `old` would discard edits of `old`, or changes in it."""
-    edits = set(_edits_of_value(old, sites))
+    # An Edit of the old object itself is lost in any case: other code runs in its place.
+    editors = set(_edits_of_value(old, sites))
     # In a function (`function_of` is not None) lies no other target that could be lost.
     is_discarded = function_of(old) is None and not _keeps_changes(old, new)
     if is_discarded:
-        edits.update(_edits_inside(old, sites))
-    if edits:
+        editors.update(_edits_inside(old, sites))
+    if editors:
+        names = ", ".join(sorted(editors))
         raise TargetError(
-            f"Replace({target!r}): {', '.join(sorted(edits))} edits the original, which would act "
+            f"Replace({target!r}): {names} edits the original, which would act "
             "no more; expected one of the two: let the Replace bring what the Edit changes"
         )
-    parts = sorted(set(_patches_inside(old, sites)))
-    if not (is_discarded and parts):
+    patches = sorted(set(_patches_inside(old, sites)))
+    if not (is_discarded and patches):
         return
-    shown = ", ".join(parts)
-    if parts == [patch]:  # its own changes, which were applied before this Replace
+    shown = ", ".join(patches)
+    if patches == [patch]:  # its own changes, which were applied before this Replace
         way_out = (
             "declare the Replace before them, with their targets in the same module"
         )
@@ -124,7 +126,7 @@ def _edits_inside(whole: Any, sites: Sites) -> Iterator[str]:
 
 
 def _patches_editing(functions: Iterable[Any], sites: Sites) -> Iterator[str]:
-    """Yield the patches that edit the code of one of some objects."""
+    """Yield the patches with an Edit of a function that is among some objects."""
     if not sites.has_noted("CodeSites"):  # no Edit was applied in this process
         return
     from patchkit.runtime.changes.source.code_site import CodeSites  # noqa: PLC0415 - rarely needed

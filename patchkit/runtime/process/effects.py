@@ -193,9 +193,9 @@ class Effects:
         waiting: dict[str, list[str]] = {}
         for group in self._schedule.groups():
             if group.module in modules and group.applied_to is None:
-                names = waiting.setdefault(group.patch.name, [])
-                if group.module not in names:
-                    names.append(group.module)
+                modules_of_patch = waiting.setdefault(group.patch.name, [])
+                if group.module not in modules_of_patch:
+                    modules_of_patch.append(group.module)
         self._journal.write("imported", modules=modules, patches=waiting)
 
     def after_fork(self) -> None:
@@ -211,9 +211,10 @@ class Effects:
     # -- the evidence -----------------------------------------------------------------------------
 
     def _observations(self, patience: float) -> dict[Key, str] | None:
-        """Return for each applied target whether it was called; None while another thread does so.
+        """Return for each applied target whether it was called.
 
-        Evidence from before the last change is read first, as its code may have run until then.
+        None while another thread is finding that out. Evidence from before the last change is read
+        first, as its code may have run until then.
         """
         if not self._guard.acquire(timeout=patience):
             return None
@@ -250,6 +251,8 @@ class Effects:
             if target_evidence.is_called:
                 self._called.add(key)
             elif key not in self._called and any(runs.values()):
+                # Some of the code has run, maybe for another target or function that has it, too.
+                # Only code of the target's own shows a call: this one, or what lies beneath it.
                 runs_beneath = self._runs(target_evidence.beneath, traced)
                 if self._has_own_run(target_evidence, {**runs, **runs_beneath}):
                     self._called.add(key)
@@ -346,6 +349,7 @@ def _evidence_of(group: ChangeGroup, target: str) -> "CallEvidence":
             for value in values:
                 evidence.add(value, others)
     for _, change in group.changes:
+        # The body's function, of which the target may have a copy, is no other one with that code.
         if isinstance(change, (Replace, Add)) and change.target == target:
             named = functions_named(change.body_name, group.patch.body, package)
             evidence.functions.update(map(id, named))

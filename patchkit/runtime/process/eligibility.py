@@ -306,7 +306,7 @@ class EligibilityTable:
             self._states.fail(patch, error)
 
     def decide_serving(self, roles: Collection[Role]) -> None:
-        """Decide early on the patches that provide modules: an import cannot wait for that.
+        """Decide early on the patches that provide modules: their import cannot wait for that.
 
         Args:
             roles: only patches that have all of these roles are decided on.

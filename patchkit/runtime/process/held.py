@@ -156,10 +156,10 @@ class Blocks(Record, eq=False):
                 return errors
 
     def _is_needed(self, state: PatchState) -> bool:
-        """Whether a patch would be applied, or wait for that, without the block that had it."""
+        """Whether a patch stays as it is after its last block: a role has it applied, or armed."""
         answer, _ = eligibility(state, self.states.roles)
-        # The first of `former` is the status before the first block.
-        return answer != NOT_YET and state.former[0] in {APPLIED, ARMED}
+        status_before_blocks, _, _ = state.former
+        return answer != NOT_YET and status_before_blocks in {APPLIED, ARMED}
 
     # -- apply ----------------------------------------------------------------------------------
 
@@ -226,9 +226,12 @@ class Blocks(Record, eq=False):
         Raises:
             DeclarationError: A row has the name of another one.
         """
-        for row in [row for row in rows if not self._is_known(row)]:
+        # All names are checked before the first row is added.
+        new_rows = [row for row in rows if not self._is_known(row)]
+        for row in new_rows:
             self.schedule.add(Row(row.pack, row.patch, frozenset()))
         self.finder.watch(self.schedule.modules)
+        # Another thread may have found one of the modules just before it was watched.
         let_pass(self.schedule.modules)
 
     def forget(self, packs: Collection[str] | None = None) -> None:

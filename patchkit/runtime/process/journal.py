@@ -85,9 +85,8 @@ class Journal:
         self._file: tuple[int, int] | None = None  # device and inode
         self._size = 0
         self._is_full = self._is_torn = self._has_warned = False
-        self._verified_at: int | None = (
-            None  # offset of the line that `verified` has written
-        )
+        # The offset of the line that `verified` has written.
+        self._verified_at: int | None = None
 
     def verified(self) -> None:
         """Record the time of a look at the patches, in one line that each look overwrites."""
@@ -182,8 +181,8 @@ class Journal:
             raise OSError(
                 f"it is a link of another user (uid {folder.st_uid}), expected a folder"
             )
-        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS
-        fd = os.open(f"{directory}/{self._name}", new, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS
+        fd = os.open(f"{directory}/{self._name}", flags, 0o600)
         self._file = _identity(fd)
         os.close(fd)
 

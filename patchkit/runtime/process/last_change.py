@@ -35,9 +35,11 @@ def last_change(packs: Iterable[str]) -> str:
 def _changes(folder: str) -> Iterator[tuple[float, str]]:
     """Yield when each file was changed last, and its path; caches and hidden files are left out."""
     for parent, subfolders, names in os.walk(folder):
-        subfolders[:] = [name for name in subfolders if name.isidentifier()]
-        if "__pycache__" in subfolders:
-            subfolders.remove("__pycache__")
+        subfolders[:] = [
+            name
+            for name in subfolders
+            if name != "__pycache__" and not name.startswith(".")
+        ]
         for name in names:
             path = f"{parent}/{name}"
             is_code = not name.startswith(".") and not name.endswith(".lock")

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0
 """Seconds for which an exit waits for the end of a look."""
 
+_PATIENCE_TO_FORK = 60.0
+"""Seconds for which a fork waits for the end of a look, which may be importing torch."""
+
 _GLANCE = 2.0
 """Seconds between two glances, which only look at what was called and imported."""
-
-_PATIENCE_TO_FORK = 60.0
-"""Seconds for which a fork waits for it; the look may be importing torch."""
 
 
 class Lookout:
@@ -63,9 +63,9 @@ class Lookout:
         self._states = states
         self._table = table
         self._look_at_patches = look_at_patches
-        self._unmet: dict[str, str] | None = None
+        self._unmet: dict[str, str] | None = None  # the reasons that were last written
         self.effects = Effects(schedule, states)
-        self.unpatched: UnpatchedTargets | None = None
+        self.unpatched: UnpatchedTargets | None = None  # made when it is needed
         self.last_words: list[Callable[[], None]] = []
         """Called when the process ends, to write further entries."""
         # 0 seconds: `take_charge` sets the time between looks; before that, no thread starts.
@@ -100,7 +100,7 @@ class Lookout:
             return
         groups = self._schedule.due(module, AFTER)
         if all(not roles.isdisjoint(group.patch.row.roles) for group in groups):
-            return
+            return  # none of them is for other roles
         if self.unpatched is None:
             from patchkit.runtime.process.unpatched import UnpatchedTargets  # noqa: PLC0415 - few need it
 
@@ -122,11 +122,11 @@ class Lookout:
                 self.note_import(module)
 
     def note_applied(self, has_changed: bool) -> None:
-        """Observe what `has_changed`, start the thread; write what is unmet, if not done before."""
+        """Start the thread, as patches are applied; if any is new, `has_changed`, observe calls."""
         if has_changed:
             self.effects.observe()
         self.begin()
-        if self._unmet is None:
+        if self._unmet is None:  # it was not written yet
             self.write_unmet()
 
     def look_again(self) -> None:
@@ -237,7 +237,7 @@ class Lookout:
         """Write the patches that wait though they do not apply here, such as for another version.
 
         Args:
-            may_be_first: Whether to do so also if nothing was found out yet, as at the start.
+            may_be_first: Whether to do so also if it was never done: the first time takes long.
             versions: Whether to read versions, which costs time in the beginning.
         """
         if self._unmet is None and not may_be_first:

@@ -103,7 +103,9 @@ class Maker(Record, eq=False):
             self.sites.forget(group.module)
         body = self._load(group)
         if body is None or not self._is_body_whole(group):
-            return False  # None: it waits; not whole: it imports the module that it provides
+            # None: the group waits for an import. Not whole: the body is executing, and itself
+            # imports the module that it provides.
+            return False
         if self.table.of_group(group).answer != YES:
             return False  # another thread has undone the patch meanwhile
         reason = reason_to_skip(group.patch.row.patch, body)
@@ -123,8 +125,8 @@ class Maker(Record, eq=False):
 
     def _waits_for_targets(self, group: ChangeGroup, changes: list[Placed]) -> bool:
         """Whether a group waits for the import of a module in which an AfterImport sets targets."""
-        sets = any(len(change.parts) > 1 for _, change in changes)
-        if not sets or group.moment != AFTER:
+        has_sets = any(change.sets_targets for _, change in changes)
+        if not has_sets or group.moment != AFTER:
             return False
         from patchkit.runtime.process.called import half_imported  # noqa: PLC0415 - few set any
 
@@ -171,7 +173,9 @@ class Maker(Record, eq=False):
         try:
             return self._import(group)
         except (ImportError, AttributeError) as error:
-            needed = culprit(error) if group.moment == AFTER else None
+            needed = None
+            if group.moment == AFTER:  # only such a group can be made later
+                needed = culprit(error)
             if needed and self._postpone(group, needed, "which its body needs"):
                 return None
             raise
@@ -179,18 +183,18 @@ class Maker(Record, eq=False):
             group.loads = False
 
     def _import(self, group: ChangeGroup) -> ModuleType:
-        """Import the body; reload one that is no pack if its target's module has executed again."""
+        """Import the body; execute it once more if its target's module has executed once more.
+
+        The body may have kept objects of the module's former execution.
+        """
         name = group.patch.body
         present = sys.modules.get(name)
-        if (
-            group.applied_to is None
-            or present is None
-            or group.patch.row.patch.body is None
-        ):
+        is_pack = group.patch.row.patch.body is None  # a row without a body of its own
+        if group.applied_to is None or present is None or is_pack:
             body = importlib.import_module(name)
         else:
             body = importlib.reload(present)
-            self.loaded.pop(name, None)
+            self.loaded.pop(name, None)  # its file may have changed since
         if self.states.journal.directory is not None:
             if name not in self.loaded:
                 self.loaded[name] = file_of(body)
@@ -232,8 +236,8 @@ def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
     layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
     for target, site in group.made.sites:
         layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
-    own = group.patch.name
-    return {target: list(names) or [own] for target, names in layers.items()}
+    own_patch = group.patch.name
+    return {target: list(names) or [own_patch] for target, names in layers.items()}
 
 
 # -- all or none -----------------------------------------------------------------------------------
@@ -320,14 +324,14 @@ def _record_routes(
     made: Transaction, ready: _ReadyChange, module: ModuleType | None
 ) -> None:
     """Record the way to each target of a change that was made."""
-    if len(ready.change.parts) > 1:
+    if ready.change.sets_targets:
         made.routes += cast("PreparedSets", ready.prepared).routes()
     if module is None or not ready.target.qualname:
         return  # no route leads to a whole module
     edited = None
     if isinstance(ready.change, Edit):
         edited = cast("Any", ready.prepared).code.function
-        made.kept += compiled_left(edited)
+        made.kept += compiled_left(edited)  # torch.jit does not compile it again
     steps = ready.target.steps
     route = route_of(ready.target_name, module, steps, ready.sites, edited)
     made.routes.append(route)
@@ -368,13 +372,13 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
     if isinstance(ready.change, AfterImport):
         made.calls.append(undo)
     ready.prepared.apply()
-    if len(ready.change.parts) > 1:
+    if ready.change.sets_targets:
         from patchkit.runtime.process.called import record_sets  # noqa: PLC0415 - few set any
 
         record_sets(made, ready.change, cast("PreparedSets", ready.prepared))
         return
     if isinstance(ready.change, AfterImport):
-        made.of_calls[ready.target_name] = ""
+        made.of_calls[ready.target_name] = ""  # no package: nobody knows what it sets
     scope = scope_of(ready.target.module, ready.change.rebind)
     made.targets.append(ready.target_name)
     for site in ready.sites:

@@ -49,7 +49,7 @@ def named_objects(data: Any, target: Target) -> Iterator[Any]:
 
 
 def _parts(data: Any) -> list[Any]:
-    """List the parts of data: items and theirs in turn, attributes of an object, a text itself."""
+    """List the parts of data: a text itself, items at any depth, or the attributes of an object."""
     if type(data) is str:
         return [data]
     if type(data) is dict:

@@ -292,8 +292,9 @@ class PatchStates:
     def fail(self, patch: PatchState, error: BaseException, **facts: Any) -> None:
         """Mark a patch as failed, and report it.
 
-        An ApplyError that names a patch was reported already, perhaps for another patch, while this
-        one's body was imported. Then this patch waits, and the error goes on.
+        An ApplyError that names a patch is the failure of that one, and was reported already: it
+        came up again as this patch's body was imported. Then this patch waits, and the error is
+        raised once more.
 
         Args:
             patch: the patch.

@@ -34,7 +34,7 @@ def prepare(change: Change, context: Context) -> Prepared:
         TargetError: the target or the object does not exist, or the change is refused.
     """
     name = _MODULES[type(change).__name__]
-    if len(change.parts) > 1:
+    if change.sets_targets:
         name = "set_by_call"
     kind = importlib.import_module(f"patchkit.runtime.changes.{name}")
     return cast("Prepared", kind.prepare(change, context))

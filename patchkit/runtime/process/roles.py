@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.processes import LIBRARIES, ProcessTable
+from patchkit.core.rows.processes import LIBRARIES, ProcessTable, program_of
 from patchkit.errors import SettingsError
 
 _HELPERS = ("vllm.model_executor.models.registry",)
@@ -195,7 +195,7 @@ def _run_by_its_file(targets: Iterable[str], file: str | None) -> str | None:
 
 def command_line() -> list[str]:
     """Return the arguments of this process; after `python -m M`, they begin with `-m` and `M`."""
-    program = _program(sys.orig_argv)
+    program = program_of(sys.orig_argv)
     # Python sets `sys.argv` only after `site`, which may arm the process.
     argv = list(getattr(sys, "argv", None) or program)
     runs_module = program[:1] == ["-m"]
@@ -210,44 +210,10 @@ def _script(argv: Sequence[str]) -> str:
 
     Needed while `site` arms the process: only later, Python sets the file of `__main__`.
     """
-    program = _program(argv)
+    program = program_of(argv)
     if not program or program[0].startswith("-"):
         return ""
     return program[0]
-
-
-def _program(argv: Sequence[str]) -> list[str]:
-    """Return a command line without Python and its own options.
-
-    `python -X dev -m pytest -q` gives `["-m", "pytest", "-q"]`, and `python a.py` gives `["a.py"]`.
-    """
-    words = list(argv[1:])
-    # `-` alone is no option: the program is read from stdin.
-    while words and words[0].startswith("-") and words[0] != "-":
-        option = words.pop(0)
-        kind, value = _option(option)
-        if kind in ("c", "m"):
-            if not value and words:
-                value = words.pop(0)
-            return [f"-{kind}", value, *words]
-        if kind and not value:
-            del words[:1]  # the value is the next word, as in `-X dev`
-    return words
-
-
-def _option(word: str) -> tuple[str, str]:
-    """Return which option in a word takes a value, and the value in the same word.
-
-    `-Xdev` gives `("X", "dev")`, `-um` gives `("m", "")`, and `-u` gives `("", "")`.
-    """
-    if word.startswith("--"):
-        if word == "--check-hash-based-pycs":
-            return word, ""
-        return "", ""
-    for position, letter in enumerate(word):
-        if letter in "cmWX":
-            return letter, word[position + 1 :]
-    return "", ""
 
 
 def tests_decide(environ: Mapping[str, str]) -> bool:
@@ -322,9 +288,8 @@ def rank_given(call: Any, instance: Any, args: Any, kwargs: Any) -> int | None:
         global_rank = arguments.get("global_rank")  # of a weight-cache daemon
         rank = arguments.get("rank", global_rank)
     except (TypeError, ValueError, LookupError, AttributeError):
-        return (
-            None  # another release's signature: the call itself will say what is wrong
-        )
+        # Another release's signature: the call itself will say what is wrong.
+        return None
     if not isinstance(rank, int):
         return None
     return rank

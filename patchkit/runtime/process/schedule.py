@@ -39,7 +39,7 @@ class Schedule:
         self.patches: dict[str, PatchState] = {}
         self._groups: dict[tuple[str, str], list[ChangeGroup]] = {}
         self.by_body: dict[str, list[ChangeGroup]] = {}  # by the body's full name
-        self._setting: dict[str, list[ChangeGroup]] = {}  # by other modules it sets in
+        self._setting_in: dict[str, list[ChangeGroup]] = {}  # by the modules of `sets`
         self._next_rank = 0
         for row in rows:
             self.add(row)
@@ -58,9 +58,9 @@ class Schedule:
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
-            set_in = {part.place.module for part in parts_of(changes)}
-            for other in set_in - {module}:
-                self._setting.setdefault(other, []).append(group)
+            modules_set_in = {part.place.module for part in parts_of(changes)}
+            for other in modules_set_in - {module}:
+                self._setting_in.setdefault(other, []).append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1
         if row.patch.body is not None:
@@ -74,14 +74,14 @@ class Schedule:
             name: name of its patch.
         """
         patch = self.patches.pop(name)
-        for by_key in (self._groups, self.by_body, self._setting):
+        for by_key in (self._groups, self.by_body, self._setting_in):
             for groups in by_key.values():
                 groups[:] = [group for group in groups if group.patch is not patch]
 
     @property
     def modules(self) -> set[str]:
         """Every module whose import matters: targets, and bodies that others may import."""
-        return self.targets.union(self.by_body, self._setting)
+        return self.targets.union(self.by_body, self._setting_in)
 
     @property
     def targets(self) -> set[str]:
@@ -120,7 +120,7 @@ class Schedule:
         Args:
             module: a body, or a module in which an AfterImport sets targets.
         """
-        return [*self.by_body.get(module, ()), *self._setting.get(module, ())]
+        return [*self.by_body.get(module, ()), *self._setting_in.get(module, ())]
 
     def due_of_body(self, module: str) -> list[ChangeGroup]:
         """List what may be applied now that a body has been imported, by whatever code.
@@ -186,7 +186,7 @@ class Turns:
         with self._free:
             if not self._wait((target,), PATIENCE, give_up):
                 raise TimeoutError
-            if target.thread is not None:
+            if target.thread is not None:  # its own turn, or given up
                 return False
             target.thread = get_ident()
         return True

@@ -87,7 +87,7 @@ class Session:
             schedule, states, table, executions, undoing, copies, note_applied
         )
         self._inspection = Inspection(table, executions, undoing)
-        self._entering: set[tuple[Role, int]] = set()
+        self._entering: set[tuple[Role, int]] = set()  # a role, and the thread's id
         self._why_unreachable = "it had begun to run before patchkit was there"
 
     @cached_property
@@ -120,13 +120,13 @@ class Session:
         self.lookout.report_other_copies()
         self._table.awaits_role = not (roles or lent)
         if self._table.awaits_role:
-            self._table.decide_serving(frozenset(Role))
+            self._table.decide_serving(frozenset(Role))  # an import cannot wait for it
         watched = self._schedule.modules | self.hooks.keys()
         self._finder.watch(watched)
         self._finder.install()
-        let_pass(watched)
+        let_pass(watched)  # another thread may have found one without this finder
         for name, hooks in self.hooks.items():
-            if self._finder.is_whole(name):
+            if self._finder.is_whole(name):  # it was imported before
                 for hook in hooks:
                     hook(sys.modules[name], self.sites)
         for role in sorted(roles):
@@ -164,7 +164,7 @@ class Session:
     # -- called by the finder --------------------------------------------------------------------
 
     def importing(self, name: str) -> None:
-        """Apply what is due before a module executes, and undo what was for its last execution.
+        """Undo what belongs to a module's last execution; apply what is due before the next one.
 
         Args:
             name: The dotted name of the module.
@@ -327,7 +327,7 @@ class Session:
             self._states.set(state, ARMED, "for another role")
         for name, holders in kept.items():
             self.lookout.report_kept(name, holders)
-        self._states.reopen_skipped()
+        self._states.reopen_skipped()  # the child may have another environment
         for role in sorted(roles):
             self.enter(role)
 

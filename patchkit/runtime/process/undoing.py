@@ -57,7 +57,7 @@ class Undoing(Record, eq=False):
     on_made: Callable[[], None]
 
     def prepare_execution(self, module: str) -> None:
-        """Undo some of what was applied to a module before it executes again.
+        """Before a module executes again, undo some of what was applied to it.
 
         The calls of AfterImports are undone now, as their undos may use the module as it is. If the
         module is a body, or another one in which a call sets targets, all changes of these groups
@@ -104,20 +104,20 @@ class Undoing(Record, eq=False):
         """
         if not patches:
             return {}
-        names: dict[Site, list[str]] = {}
+        names_by_site: dict[Site, list[str]] = {}
         kept: dict[str, list[str]] = {patch.name: [] for patch in patches}
         for patch in patches:
             for group in patch.groups:
                 for _, site in group.made.sites:
-                    names.setdefault(site, []).append(patch.name)
+                    names_by_site.setdefault(site, []).append(patch.name)
                     kept[patch.name] += subclasses_left(site.current, site.original)
-        errors, left = self._undo(patches, kept)
+        errors, holders = self._undo(patches, kept)
         self.states.say_undo_errors(errors)
-        for holder in left:
+        for holder in holders:
             # A copy of a site that none of these patches has changed may be due to any of them.
-            for name in names.get(holder.site, kept):
+            for name in names_by_site.get(holder.site, kept):
                 kept[name].append(holder.words)
-        return {name: holders for name, holders in kept.items() if holders}
+        return {name: words for name, words in kept.items() if words}
 
     def undo(self, *patches: PatchState) -> list[Exception]:
         """Undo all changes of patches; the caller reports the errors.
@@ -128,9 +128,9 @@ class Undoing(Record, eq=False):
         Returns:
             The errors.
         """
-        errors, left = self._undo(patches)
-        for copy in left:
-            self.states.say("info", f"undo: out of reach: {copy.words}")
+        errors, holders = self._undo(patches)
+        for holder in holders:
+            self.states.say("info", f"undo: out of reach: {holder.words}")
         return errors
 
     def _undo(
@@ -149,6 +149,7 @@ class Undoing(Record, eq=False):
         errors: list[Exception] = []
         dependents = self.dependents
         groups = [group for patch in patches for group in reversed(patch.groups)]
+        # Their targets lie in what is undone here: they are redone in what is there afterwards.
         aside = dependents.set_aside(dependents.inside(groups))
         for group in groups:
             with self.turns.within(group):
@@ -160,14 +161,14 @@ class Undoing(Record, eq=False):
             # The groups in `aside` may find their targets through a copy. False: copies that cannot
             # be repointed are not looked for yet.
             self.restore_copies(False)
-        again, failures = dependents.make_again(aside)
-        if again:
-            dependents.repoint(again)
-        faults, left = self.restore_copies(kept is not None)
+        redone, redo_errors = dependents.make_again(aside)
+        if redone:
+            dependents.repoint(redone)
+        copy_errors, holders = self.restore_copies(kept is not None)
         if groups:
             self.on_made()  # other objects lie at the targets now
         dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
-        return [*errors, *failures, *faults], left
+        return [*errors, *redo_errors, *copy_errors], holders
 
     def after_fork(self) -> None:
         """Forget the other threads, which a child does not have, and undo what they had begun."""
@@ -239,7 +240,7 @@ class Inspection(Record, eq=False):
                     stack.callback(self._verify, patch)
 
     def _is_whole(self, patch: PatchState) -> bool:
-        """Whether the process has a role of a patch, whose changes for these versions are made."""
+        """Whether a patch is for a role here, and all of its changes that apply here are made."""
         if patch.status != APPLIED or patch.row.roles.isdisjoint(
             self.undoing.states.roles
         ):

@@ -46,9 +46,8 @@ class UnpatchedTargets:
     def after_fork(self) -> None:
         """Begin anew; the observer has forgotten what it observed."""
         self._codes: dict[Key, list[CodeType]] = {}
-        # Targets of which no code is observed yet: their value names what is not imported by now,
-        # or nothing at all.
-        self._nameless: dict[Key, Target] = {}
+        # Targets of which no code is observed yet: what their data names may be imported later.
+        self._unobserved: dict[Key, Target] = {}
 
     def watch(self, module: str) -> None:
         """Begin to observe what patches for other roles would change in a module.
@@ -62,7 +61,7 @@ class UnpatchedTargets:
 
     def look(self) -> None:
         """Write which targets have run since the last look."""
-        for key, place in list(self._nameless.items()):
+        for key, place in list(self._unobserved.items()):
             self._watch_target(key, place)
         ran: dict[str, list[str]] = {}
         for patch, target in self._newly_run():
@@ -93,9 +92,9 @@ class UnpatchedTargets:
         if codes:
             self._codes[key] = codes
             self._observer.watch(codes)
-            self._nameless.pop(key, None)
+            self._unobserved.pop(key, None)
         else:
-            self._nameless[key] = target
+            self._unobserved[key] = target
 
     def _newly_run(self) -> list[Key]:
         """List the targets that have run since the last look; they are observed no more."""

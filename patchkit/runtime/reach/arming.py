@@ -198,16 +198,16 @@ def lend(names: Collection[str] = (), packs: Collection[str] = ()) -> Session:
             "PATCHKIT is '0': patchkit does nothing here; expected it unset, or 1"
         )
     with _state.turn:
-        present = _state.session
-        session, is_first = _take_to_lend(present or _make(settings))
+        earlier = _state.session
+        session, is_first = _take_to_lend(earlier or _make(settings))
         _state.packs.update(packs)
         try:
             if is_first:
                 session.arm(frozenset(), lent=True)
             # Without `names` any row may be meant, also one that the session does not know.
             knows_all_names = bool(names) and session.states.keys() >= set(names)
-            # The rows of `packs`, and of packs that were named since the session was made, are new.
-            if packs or (present and not knows_all_names):
+            # An earlier session lacks the rows of packs that have been named since it was made.
+            if packs or (earlier and not knows_all_names):
                 session.blocks.meet(Registry.collect(settings, packs))
         except BaseException:
             give_back(session, packs)

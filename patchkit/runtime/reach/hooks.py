@@ -340,9 +340,10 @@ def _begin(session: Session, process: Any) -> int:
         0, or an exit code if the process must not run.
     """
     role = _role(session.processes.of_process(process))
-    former = function_run_by(process)
-    # (True also for a process without a function, where both are None.)
-    is_under_its_name = _under_its_name(former) == former
+    given = function_run_by(process)
+    # Asked before this process puts other patches there. (True also for a process without a
+    # function, where both are None.)
+    is_under_its_name = _under_its_name(given) == given
     if "vllm" in sys.modules:
         _report_if_unknown(session, process)
     try:
@@ -354,10 +355,10 @@ def _begin(session: Session, process: Any) -> int:
         # of the parent. It is to run what its own patches have put under that name. (A function
         # that was not found by its name, such as a nested one, is run as it is.)
         if is_under_its_name:
-            function = _under_its_name(former)
-            if function is None and former is not None:
+            function = _under_its_name(given)
+            if function is None and given is not None:
                 raise TargetError(
-                    f"the process is to run {former.__module__}.{former.__qualname__}, which a "
+                    f"the process is to run {given.__module__}.{given.__qualname__}, which a "
                     "patch for another role had put there"
                 )
             process._target = _in_same_partials(process._target, function)  # noqa: SLF001

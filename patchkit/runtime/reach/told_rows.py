@@ -87,7 +87,7 @@ def stand_ins(pack: str, error: DeclarationError) -> list[Row]:
 
 
 def _stand_in(pack: str, roles: Any, changes: Any, fields: Any) -> Row:
-    """Make a row with the modules of another; each change fails, as the body cannot be imported."""
+    """Make a row of the `_facts` of another; its changes fail, as the body cannot be imported."""
     failing: list[Change] = []
     # An AfterImport names a function of its body: here "", as the body is never loaded.
     for moment, module, requires in changes:

@@ -111,3 +111,24 @@ def test_a_list_of_runs_is_of_no_patch(capsys: pytest.CaptureFixture[str]) -> No
     """`--runs` with an option that shows one run is wrong use."""
     assert main(["status", "--runs", "--unused"]) == 2
     assert "--unused and --runs" in capsys.readouterr().err
+
+
+def test_a_run_with_another_name_has_no_age(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that somebody has made among the runs does not say when it was started."""
+    (runs[0].parent / "mine").mkdir(mode=0o700)
+    assert main(["status", "--runs"]) == 0
+    shown = capsys.readouterr().out
+    assert "at a time that is not known" in shown
+    assert "days ago" not in shown
+
+
+def test_options_that_exclude_each_other_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Only options that were given are named."""
+    assert main(["status", "--unused", "--verify"]) == 2
+    assert "found --unused and --verify, expected one" in capsys.readouterr().err
+    assert main(["status", "--unused", "--format", "json"]) == 2
+    assert "found --format json and --unused" in capsys.readouterr().err

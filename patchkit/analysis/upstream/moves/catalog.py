@@ -71,9 +71,10 @@ def scan(text: bytes) -> list[Definition]:
     scopes: list[Definition] = []  # the classes and functions that the line stands in
     for line in _LINE.finditer(text):
         indent, keyword, name, assigned = line.groups()
-        # `NAME = 1` has no group for it: only one without indentation matches.
+        # `NAME = 1` matches only without indentation, so that it has no group for that.
         width = len((indent or b"").expandtabs())
-        # A line ends the scopes that are not indented less; one with `if` or `try` does only that.
+        # A line ends the classes and functions that are indented as far or further. One that begins
+        # with `if` or `try` defines nothing itself.
         while scopes and scopes[-1].width >= width:
             scopes.pop()
         is_definition = keyword or assigned
@@ -140,7 +141,7 @@ def _end(width: int) -> re.Pattern[bytes]:
 
 
 class Likeness:
-    """How some statements are written, to be compared with how others are.
+    """What some statements do, as tokens, to be compared with what others do.
 
     A source is taken as the tokens that its fingerprint hashes, such as `<Return` and `.value`,
     without the name and the decorators of a definition: it may have been renamed. Two sources are
@@ -161,7 +162,7 @@ class Likeness:
         """The number of tokens, of a function only those of its body: `return self.x` has 12."""
         self.is_trivial = self.size < TRIVIAL
         self.is_telling = self.size >= TELLING
-        # A source of less than four tokens is one run of all its tokens.
+        # Less than four tokens are one run, a shorter one.
         run_count = max(1, len(tokens) - _RUN + 1)
         starts = range(run_count)
         self._runs = frozenset(

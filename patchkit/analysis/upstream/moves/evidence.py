@@ -151,7 +151,7 @@ class Evidence:
             module: The module to whose name the files' names are compared, the most similar first.
             size: The size of the definition that they may have gained, in bytes.
         """
-        budget = self._reach  # a file without a mark costs nothing: it is local
+        budget = self._reach  # a file without a mark is local, and costs nothing
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
             shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
@@ -267,7 +267,7 @@ class Evidence:
             if is_sibling or definition.kind != lost.kind:
                 continue
             if self._was_there(file, definition.qualname, lost.target):
-                continue
+                continue  # so it has not come from elsewhere
             likeness = file.likeness(definition)
             if likeness is not None:
                 target = Target(file.module, definition.qualname)

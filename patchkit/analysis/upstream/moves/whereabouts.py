@@ -69,7 +69,7 @@ class MoveSearch:
             UpstreamError: A release cannot be read.
         """
         if target not in self._results:
-            # If the search for this target leads back to it, it counts as gone there.
+            # The search may come back to this target by way of others: with this, it ends there.
             self._results[target] = GONE
             try:
                 self._results[target] = self._search(target)
@@ -167,7 +167,7 @@ class MoveSearch:
         file = self._evidence.new_catalog.module(defined_owner.module)
         if file is None or lost.likeness.is_trivial:
             return None
-        limit = _SHORT
+        limit = _SHORT  # short bodies are alike by chance, so they have to be nearly the same
         if lost.likeness.is_telling:
             limit = RENAMED_NEAR
         methods = []
@@ -179,24 +179,25 @@ class MoveSearch:
         alike = (candidate for candidate in compared if candidate.likeness >= limit)
         return self._evidence.best(alike, lost.target)
 
-    def _by_body(self, old: Resolution, otherwise: str) -> MoveResult:
+    def _by_body(self, old: Resolution, reason: str) -> MoveResult:
         """Find a definition in any file whose body is much like that of a member.
 
         Args:
             old: The member in the old release.
-            otherwise: The words of the result where there is none.
+            reason: Why it is looked for anywhere, such as `a:C no longer has it`: the beginning of
+                the result's words.
         """
         lost = LostDefinition.of(old)
         if lost is None or not lost.likeness.is_telling:
-            return MoveResult(words=otherwise)
+            return MoveResult(words=reason)
         # The last stage has the files of all stages.
         *_, files = self._evidence.stages(lost.target.module, len(lost.text))
         compared = self._evidence.alike(files, lost)
         alike = (candidate for candidate in compared if candidate.likeness >= RENAMED)
         best = self._evidence.best(alike, lost.target)
         if best is None:
-            return MoveResult(words=otherwise)
-        return _by_candidate(best, f"{otherwise}; its body went to")
+            return MoveResult(words=reason)
+        return _by_candidate(best, f"{reason}; its body went to")
 
     def _definition(self, target: Target, old: Resolution) -> MoveResult:
         """Find a class or function of a module, by its name or else by its source."""
@@ -236,7 +237,7 @@ class MoveSearch:
     def _by_name(self, target: Target) -> MoveResult:
         """Find the only definition of the target's name, where no old source can be compared."""
         namesakes: set[Target] = set()
-        # The size of its source is not known: with 0, every file that did not shrink is read.
+        # The size of its source is not known. With 0, each file that has not shrunk may have it.
         for files in self._evidence.stages(target.module, 0):
             for file in files:
                 if _has_name(file, target):

@@ -21,7 +21,7 @@ def _step_aside() -> None:
     """Remove this file's folder from `sys.path`, and import the `sitecustomize` that it hid."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]  # noqa: PTH100
     # As long as `sys.modules` has this module by that name, the import below would return it.
-    own = sys.modules.pop("sitecustomize", None)
+    own_module = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # type: ignore[import-not-found]  # noqa: F401, PLC0415
     except ImportError as error:
@@ -29,8 +29,8 @@ def _step_aside() -> None:
             raise  # there is another one, which fails to import something
         # There is no other. This module goes back to `sys.modules`: importlib, which is still
         # importing it, takes it from there at the end, and fails if it is gone.
-        if own is not None:
-            sys.modules["sitecustomize"] = own
+        if own_module is not None:
+            sys.modules["sitecustomize"] = own_module
 
 
 def _arm() -> None:

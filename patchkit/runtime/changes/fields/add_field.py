@@ -176,25 +176,25 @@ def _layers(
     name = change.name
     yield _annotation(cls, name, annotation, context)
     # Instances that were made before read the default from the class.
-    late = (
+    class_default = (
         change.default
         if is_shared(change.default)
         else LateDefault(name, change.default)
     )
     on_class = sites.at(Location(cls, name, MISSING, own=False))
-    yield on_class, context.layer(lambda _: late, base=True)
-    definition = _definition(name, annotation, change.default)
+    yield on_class, context.layer(lambda _: class_default, base=True)
+    definition = _dataclass_field(name, annotation, change.default)
     for owner in (cls, *subclasses_with(cls, FIELDS)):
         if name not in vars(owner)[FIELDS]:
             layer = context.layer(field_inserter(owner, name, definition), base=True)
             yield from parts_of(owner, layer, sites).parts
 
 
-def _definition(name: str, annotation: Any, default: Any) -> Any:
+def _dataclass_field(name: str, annotation: Any, default: Any) -> Any:
     """Return a `dataclasses.Field` as in `__dataclass_fields__`.
 
-    The decorator fills in its name, type and kind, so a stand-in class is decorated for it. It is
-    keyword-only, so that positional arguments of callers stay with the other fields.
+    Its name, type and kind are filled in only when a dataclass is made, so a stand-in class is made
+    for it. It is keyword-only, so that positional arguments of callers stay with the other fields.
     """
     declared = dataclasses.field(**options(default), kw_only=True)
     stand_in = dataclasses.make_dataclass("StandIn", [(name, annotation, declared)])

@@ -183,8 +183,10 @@ def generated_sites(cls: type, sites: Sites) -> list[Site]:
     """
     fields = _site(cls, FIELDS, sites).original
     members = generated(cls, fields, calls_post_init=_calls_post_init(cls, sites))
-    own = [_site(cls, name, sites) for name in members if name in vars(cls)]
-    return [site for site in own if _is_same(site.original, members[str(site.name)])]
+    own_sites = [_site(cls, name, sites) for name in members if name in vars(cls)]
+    return [
+        site for site in own_sites if _is_same(site.original, members[str(site.name)])
+    ]
 
 
 def _site(cls: type, name: str, sites: Sites) -> Site:

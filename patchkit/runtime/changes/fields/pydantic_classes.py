@@ -104,7 +104,7 @@ def rebuild(cls: Any) -> None:
         return
     from pydantic.dataclasses import rebuild_dataclass  # noqa: PLC0415
 
-    own = vars(cls)["__init__"]
+    present_init = vars(cls)["__init__"]
     # pydantic takes the signature from the `__init__` that the standard decorator generates, and
     # then stores an `__init__` of its own. The class had that already, and a patch may have wrapped
     # it: so the present one is put back.
@@ -112,7 +112,7 @@ def rebuild(cls: Any) -> None:
     try:
         rebuild_dataclass(cls, force=True, _types_namespace={})
     finally:
-        cls.__init__ = own
+        cls.__init__ = present_init
 
 
 def with_default(info: Any, options: dict[str, Any]) -> Any:

@@ -79,6 +79,8 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
         refuse_unrelated(label, old, new)
         refuse_other_kind(label, change.by, old, new)
         _refuse_recursion(label, location, new)
+    # A function becomes what the original is, such as a static method. But callers have to be able
+    # to call it like what it takes the place of, which may be from another patch.
     beneath = _beneath(location, context.sites)
     value = _substitute(beneath, new, unrelated=change.unrelated)
     if not change.unrelated:

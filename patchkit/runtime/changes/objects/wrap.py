@@ -121,7 +121,7 @@ def wrapped_at(
 
 
 def _maker(location: Location, site: Site, by: By) -> Callable[[Any], Any]:
-    """Return a function that wraps the value of a location; a class binds methods by itself."""
+    """Return a function that wraps a location's value, and binds a method that no class binds."""
     is_class = isinstance(location.owner, type)
     is_in_dict = site.own or isinstance(location.name, Item)
     # The value is the owner's own; or else a class inherits it, or an object has it from its class.
@@ -217,9 +217,9 @@ def _wrapper(value: Any, *, by: By, in_class: bool) -> Any:
             raise TypeError("cannot wrap a property that has no getter")
         return value.getter(_wrapped_callable(value.fget, by, around_method))
     if isinstance(value, functools.cached_property):
-        new = copy.copy(value)
-        new.func = _wrapped_callable(value.func, by, around_method)
-        return new
+        twin = copy.copy(value)
+        twin.func = _wrapped_callable(value.func, by, around_method)
+        return twin
     if isinstance(value, type):
         raise TypeError(
             f"found the class {value.__name__}, expected a function or method; wrap its "

@@ -74,6 +74,8 @@ class CodeSite:
         """Caches of the function's results, by id; cleared whenever its code changes."""
         self._edited = edited
         self._source = Source(function)
+        # The edits that are asked for. Those in effect, in `_state`, may be more: an edit that was
+        # removed stays in effect as long as another one changes text that it has made.
         self._edits: list[CodeEdit] = []
         self._prepared: dict[Rank, tuple[CodeEdit, _EditedState]] = {}
         self._state = _EditedState()
@@ -150,7 +152,7 @@ class CodeSite:
             self._remove_alone(edit, error)
 
     def _remove_alone(self, edit: CodeEdit, error: TargetError) -> None:
-        """Remove one edit, keeping earlier removed ones that other edits still build on.
+        """Remove one edit, and keep those in effect that were removed before and are built on.
 
         Args:
             edit: The edit.
@@ -210,8 +212,8 @@ class CodeSite:
         """Whether all attributes of the function are original or from an edit, now or formerly."""
         for name, original in self._original.items():
             current = getattr(self.function, name)
-            ours = [original, *self._former[name]]
-            if not _contains(ours, current):
+            known_values = [original, *self._former[name]]
+            if not _contains(known_values, current):
                 return False
         return True
 

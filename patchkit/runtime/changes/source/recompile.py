@@ -84,21 +84,23 @@ class Source:
         """
         code = self._code
         try:
-            new = self._compile(self._arrange(text), filename)
-            if new is not None:
+            new_code = self._compile(self._arrange(text), filename)
+            if new_code is not None:
                 # The closure stays as it is: new code has to use the same variables.
-                lost = sorted(set(code.co_freevars).difference(new.co_freevars))
-                if lost:
-                    text = _with_mentions(lost, text)
-                    new = self._compile(self._arrange(text), filename)
+                lost_variables = sorted(
+                    set(code.co_freevars).difference(new_code.co_freevars)
+                )
+                if lost_variables:
+                    text = _with_mentions(lost_variables, text)
+                    new_code = self._compile(self._arrange(text), filename)
         except (SyntaxError, ValueError) as error:
             raise TargetError(f"the edited text does not compile: {error}") from error
-        if new is None:
+        if new_code is None:
             raise TargetError(
                 f"the edited text defines no function {code.co_name!r} any more"
             )
-        _refuse_closure(code.co_freevars, new.co_freevars)
-        return new
+        _refuse_closure(code.co_freevars, new_code.co_freevars)
+        return new_code
 
     def alone(self, text: str) -> str | None:
         """Return the text of a module with nothing but imports, `class` lines and the function.

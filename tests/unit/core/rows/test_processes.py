@@ -126,6 +126,11 @@ def test_an_actor_is_known_by_its_class(process_row: ProcessRow) -> None:
     [
         (["python", "-m", "vllm.snapshot.server", "--", "--port"], True),
         (["python", "-u", "-m", "vllm.snapshot.server"], True),
+        (["python", "-X", "dev", "-m", "vllm.snapshot.server"], True),
+        (["python", "-W", "ignore", "-um", "vllm.snapshot.server"], True),
+        (["python", "-mvllm.snapshot.server"], True),
+        (["python", "-X", "dev", "/a/b/moriio_heartbeat.py"], True),
+        (["python", "-c", "vllm.snapshot.server"], False),
         (["python", "/a/b/moriio_heartbeat.py", "-m"], True),
         (["python", "serve.py", "-m", "vllm.snapshot.server"], False),
         (["python", "-m"], False),

@@ -67,6 +67,7 @@ def refusal(**fields: Any) -> DeclarationError:
         ("after", "other", "str 'other'", TEXTS),
         ("after", (1,), "int 1", "a string"),
         ("conflicts", "other", "str 'other'", TEXTS),
+        ("conflicts", ("a-patch",), "'a-patch'", "names of other patches"),
         ("why", None, "nothing", "a string"),
         ("upstream", ("a",), "tuple ('a',)", "a string"),
         ("sunset", 1, "int 1", "a string"),
