@@ -176,6 +176,7 @@ class Report:
         unreadable: The names of the releases that cannot be read.
         command: The command that made the report.
         names: How many names that a package uses were looked up; only `fit` counts them.
+        undecided: How many of these cannot be decided in some release.
         deselected: How many findings have a code that the command line does not select.
     """
 
@@ -186,6 +187,7 @@ class Report:
     unreadable: Collection[str] = ()
     command: str = "check"
     names: int = 0
+    undecided: int = 0
     deselected: int = 0
 
     def selecting(self, selection: codes.CodeSelection) -> "Report":

@@ -214,6 +214,7 @@ def fit_json(fit: Fit) -> str:
     return to_json(
         {
             **named(fit, "package", "version"),
+            "names": fit.report.names,
             "first": fitting[0],
             "last": fitting[-1],
             "uses": _uses(fit),
@@ -240,13 +241,17 @@ def _uses(fit: Fit) -> list[Data]:
 
 
 def _fit_of_release(fit: Fit, release: str) -> Data:
-    """Return whether the package fits a release, and the findings if it does not."""
+    """Return whether the package fits a release, what does not fit, and what is not decided."""
     unfit = fit.unfit.get(release, ())
     return {
         "release": release,
         "fits": fit.fits(release),
         "readable": release not in fit.report.unreadable,
         "findings": [_unfit(finding, whereabouts) for finding, whereabouts in unfit],
+        "undecided": [
+            named(name, "reason", name="target")
+            for name in fit.undecided.get(release, ())
+        ],
     }
 
 

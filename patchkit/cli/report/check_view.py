@@ -197,8 +197,10 @@ def _compatible(report: Report) -> str:
     if 1 in (number, report.read):  # `1 of 5 releases is`, `0 of 1 release is`
         verb = "is"
     releases = count(report.read, "release")
-    names = count(report.names, "name")
-    text = f"{number} of {releases} {verb} compatible ({names} checked)"
+    names = f"{count(report.names, 'name')} checked"
+    if report.undecided:
+        names += f", {report.undecided} not decidable"
+    text = f"{number} of {releases} {verb} compatible ({names})"
     if compatible:
         text += f": {release_spans(compatible, report)}"
     return text
