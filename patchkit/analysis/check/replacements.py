@@ -11,6 +11,9 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.target import Target
 
+_ANNOTATED = " only annotates "
+"""Is in the reason that the resolver gives for a name that a class annotates, and does not set."""
+
 
 class _Place(NamedTuple):
     """A definition of a class: one that has two bases may override a method of either."""
@@ -57,10 +60,10 @@ class Replacements:
         return not use.is_replacement or use.target in self._first
 
     def lost(self, release: CheckedRelease) -> set[Target]:
-        """Return what the package replaces and a release does not have: there, that has no effect.
+        """Return what the package replaces and a release has lost: there, that has no effect.
 
-        An override counts only if an earlier release has what it overrides: before, it is for
-        releases that are still to come.
+        An earlier release has it. In releases before that one, the package is ahead of upstream: it
+        brings what they do not have yet.
 
         Args:
             release: One of the releases.
@@ -68,20 +71,30 @@ class Replacements:
         index = self._releases.index(release)
         lost = set()
         for target, first in self._first.items():
-            if release.state(target) != "absent":
-                continue
-            is_set = target in self._set
-            if is_set or (first < index and self._is_unused(target, release)):
+            if first < index and self._is_unused(target, release):
                 lost.add(target)
         return lost
 
     def _is_unused(self, target: Target, release: CheckedRelease) -> bool:
-        """Whether a definition that overrides a target overrides nothing else in a release."""
+        """Whether a release lacks a target, and all else that a definition of it may override."""
+        if not _lacks(release, target):
+            return False
+        if target in self._set:
+            return True
         for place in self._places[target]:
-            states = map(release.state, self._overridden[place])
-            if all(state == "absent" for state in states):
+            if all(_lacks(release, other) for other in self._overridden[place]):
                 return True
         return False
+
+
+def _lacks(release: CheckedRelease, target: Target) -> bool:
+    """Whether a release has no use for what is put in the place of a target.
+
+    It has one where a class only annotates the name, as a protocol does: others are to define it.
+    """
+    if release.state(target) != "absent":
+        return False
+    return _ANNOTATED not in release.facts(target).reason
 
 
 def _place(use: Use) -> _Place:

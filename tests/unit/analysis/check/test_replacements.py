@@ -56,7 +56,7 @@ def found_in(answered: dict[str, Any]) -> list[str]:
     ("text", "lib", "expected"),
     [
         ("import up.lib\nup.lib.f = 1", UP_TO_1_1, ["1.2 PK606 up.lib:f"]),
-        ("import up.lib\nup.lib.f = 1", FROM_1_1, ["1.0 PK606 up.lib:f"]),
+        ("import up.lib\nup.lib.f = 1", FROM_1_1, []),
         ("import up.lib\nup.lib.other = 1", UP_TO_1_1, []),
         (
             "from up.lib import C\nsetattr(C, 'm', 1)",
@@ -96,6 +96,19 @@ def found_in(answered: dict[str, Any]) -> list[str]:
             ["1.2 PK602 up.lib:C.m"],
         ),
         (
+            "from up.lib import C\nclass D(C):\n    level = 2",
+            {"1.0": OLD, "1.1": "class C:\n    level: int\n"},
+            [],
+        ),
+        (
+            "from up.lib import C\nclass D(C):\n    level = 2",
+            {
+                "1.0": OLD,
+                "1.1": "class C:\n    def __init__(self): self.level = 1\n",
+            },
+            ["1.1 PK606 up.lib:C.level"],
+        ),
+        (
             "from up.lib import C\nC.m = 1",
             {"1.0": OLD, "1.1": EMPTY},
             ["1.1 PK601 up.lib:C"],
@@ -109,7 +122,7 @@ def test_what_replaces_a_name_that_is_gone(
     lib: dict[str, str],
     expected: list[str],
 ) -> None:
-    """What is set counts where one release has it, an override where an earlier one has it."""
+    """What is set or overridden counts where an earlier release has it, else it is new."""
     assert found_in(answer(folder, capsys, text, lib)) == expected
 
 
