@@ -9,7 +9,7 @@ from patchkit.analysis.check.codes import CodeSelection, Severity
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.learning import learn_all, no_collection
-from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.check.undecided import Undecided, UsedNames, distinct
 from patchkit.analysis.check.using import finding_of, misfits
@@ -137,6 +137,7 @@ def fit(
         command="fit",
         names=len(names),
         undecided=distinct(undecided),
+        files=files_of(releases),
     )
     return Fit(package, source.version, uses, unfit, undecided, report)
 

@@ -15,7 +15,7 @@ from patchkit.analysis.upstream.reading.tree import Tree
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar, say
-from patchkit.cli.report.as_json import fit_json
+from patchkit.cli.report.fit_json import fit_json
 from patchkit.cli.report.words import count
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import shown
@@ -41,6 +41,7 @@ from patchkit.errors import shown
 @pages.select_option
 @pages.ignore_option
 @inputs.library_option
+@inputs.machine_options
 @pages.form_option
 def command(
     package: str,

@@ -49,6 +49,7 @@ class Link(NamedTuple):
         version: The version in its name; '' until that is read.
         sha256: Its hash; None where the index does not say.
         is_yanked: Whether it is yanked: withdrawn by its author (PEP 592).
+        requires_python: The versions of Python that it is for, such as `>=3.10`; '' for any.
     """
 
     url: str
@@ -56,6 +57,7 @@ class Link(NamedTuple):
     version: str = ""
     sha256: str | None = None
     is_yanked: bool = False
+    requires_python: str = ""
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,13 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
     is_yanked = file.get("yanked", False) is not False
     url = joined(page.url, file["url"])
     sha256 = _first_group(match)
-    return Link(url, str(file["filename"]), sha256=sha256, is_yanked=is_yanked)
+    return Link(
+        url,
+        str(file["filename"]),
+        sha256=sha256,
+        is_yanked=is_yanked,
+        requires_python=str(file.get("requires-python") or ""),
+    )
 
 
 def _links_of_html(page: IndexPage) -> Iterator[Link]:
@@ -253,8 +261,13 @@ def _links_of_html(page: IndexPage) -> Iterator[Link]:
         path = urlsplit(url).path
         filename = unquote(path.rpartition("/")[2])
         sha256 = _first_group(_HASH.search(fragment))
-        is_yanked = "data-yanked" in attributes
-        yield Link(url, filename, sha256=sha256, is_yanked=is_yanked)
+        yield Link(
+            url,
+            filename,
+            sha256=sha256,
+            is_yanked="data-yanked" in attributes,
+            requires_python=attributes.get("data-requires-python") or "",
+        )
 
 
 def _first_group(match: re.Match[str] | None) -> str | None:
