@@ -45,12 +45,13 @@ def test_wheels_that_a_machine_takes(
 
 
 def test_better_tags_and_higher_builds_come_first() -> None:
-    """A wheel for this Python comes before one for any, and build 10 before 9 and none."""
+    """The best of a wheel's tags counts: for this Python, then for any. Build 10 is before 9."""
     files = [
         "up-1-10-cp311-cp311-linux_x86_64.whl",
         "up-1-9-cp311-cp311-linux_x86_64.whl",
         "up-1-cp311-cp311-linux_x86_64.whl",
-        "up-1-cp39-abi3-linux_x86_64.whl",
+        "up-1-cp38.cp311-abi3-linux_x86_64.whl",
+        "up-1-cp310-abi3-linux_x86_64.whl",
         "up-1-py3-none-any.whl",
     ]
     places = [place for file in files if (place := X86.place_of(file))]
