@@ -139,9 +139,8 @@ class Index:
         public_url = without_secrets(url)
         page = self.cache.page(public_url)
         if public_url != url:
-            self.cache.forget_page(
-                url
-            )  # an earlier version of patchkit stored it with both
+            # An earlier version of patchkit has stored it with name and password.
+            self.cache.forget_page(url)
         # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
             page = self._renewed(url, page)

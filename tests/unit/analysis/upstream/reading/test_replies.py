@@ -74,7 +74,7 @@ def contents(place: Path) -> list[bytes]:
 def test_the_cache_holds_no_login(buyer: Customer, is_json: bool) -> None:
     """Pages lose the login, and files are fetched with it, from a kept page too."""
     stock(buyer, "1.0")
-    buyer.shop.files["up-me:cret@notes.txt"] = b""  # a page that repeats the login
+    buyer.shop.files["up-1-me:cret@notes.txt"] = b""  # a page that repeats the login
     buyer.shop.user = "me:cret"
     buyer.shop.is_json = is_json
     index = f"{buyer.shop.url}/simple"
