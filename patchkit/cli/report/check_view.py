@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.codes import Severity
 from patchkit.analysis.check.findings import Report, State
-from patchkit.cli.report.finding_groups import groups
+from patchkit.cli.report.merged_findings import merged_groups
 from patchkit.cli.report.release_spans import ReleaseRun, project_of, release_spans
 from patchkit.cli.report.words import count
 from patchkit.core.record import grouped
@@ -110,7 +110,7 @@ def tally(report: Report) -> str:
     Args:
         report: The report.
     """
-    group_counts = Counter(group.finding.severity for group in groups(report))
+    group_counts = Counter(group.finding.severity for group in merged_groups(report))
     finding_counts = Counter(finding.severity for finding in report.findings)
     parts = []
     for severity in Severity:
