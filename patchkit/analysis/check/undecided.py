@@ -92,6 +92,9 @@ def distinct(undecided: Mapping[str, Iterable[Undecided]]) -> int:
 
     Args:
         undecided: The names by the name of the release.
+
+    Returns:
+        Their number, each name counted once.
     """
     names: set[Target] = set()
     for of_release in undecided.values():

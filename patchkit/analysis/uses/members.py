@@ -15,7 +15,7 @@ _TRANSPARENT_DECORATORS = frozenset({"override", "abstractmethod"})
 """Decorators that do not change how a method is called."""
 
 
-class Member(NamedTuple):
+class DefinedName(NamedTuple):
     """A name that the body of a class defines.
 
     Args:
@@ -29,7 +29,7 @@ class Member(NamedTuple):
     signature: Signature | None = None
 
 
-def members_of(node: ast.ClassDef) -> Iterator[Member]:
+def members_of(node: ast.ClassDef) -> Iterator[DefinedName]:
     """Yield the methods and the attributes that the body of a class defines.
 
     Names that begin with two underscores are left out: every class may define special methods, and
@@ -44,10 +44,10 @@ def members_of(node: ast.ClassDef) -> Iterator[Member]:
                 yield member
 
 
-def _defined_by(statement: ast.stmt) -> Iterator[Member]:
+def _defined_by(statement: ast.stmt) -> Iterator[DefinedName]:
     """Yield what one statement of the body of a class defines."""
     if isinstance(statement, DEFS):
-        yield Member(statement.name, statement, _signature(statement))
+        yield DefinedName(statement.name, statement, _signature(statement))
         return
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
@@ -56,7 +56,7 @@ def _defined_by(statement: ast.stmt) -> Iterator[Member]:
         targets = [statement.target]
     for target in targets:
         if isinstance(target, ast.Name):
-            yield Member(target.id, statement)
+            yield DefinedName(target.id, statement)
 
 
 def _signature(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature | None:

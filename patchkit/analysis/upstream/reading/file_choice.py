@@ -44,6 +44,9 @@ def choose_file(files: Collection[Link], machine: Machine) -> ChosenFile:
     Args:
         files: The files that the index offers, at least one.
         machine: The machine for which pip would choose.
+
+    Returns:
+        The file, and whether pip would install it.
     """
     offered = [link for link in files if not link.is_yanked] or list(files)
     wheels = [link for link in offered if _is_wheel(link)]
