@@ -18,17 +18,31 @@ from patchkit.cli.output import say
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.wheel_tags import Machine
 from patchkit.errors import UpstreamError
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
+_MACHINE = "patchkit.machine"
+"""The key of the values of `--platform` and `--python` among those that a context keeps."""
 _SLIP = 0.8
 """From here on, one name is a slip of the other: `vlm` and `vllm`."""
 
 
+def _note_machine(
+    ctx: click.Context, parameter: click.Parameter, value: str | None
+) -> None:
+    """Keep the value of `--platform` or `--python` for `_open_library`, which comes later."""
+    noted = ctx.meta.setdefault(_MACHINE, {})
+    if value is not None:
+        noted[parameter.name] = value
+
+
 def _open_library(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:
     """Open the library of releases, as the value of `--offline`; the context closes it."""
-    return ctx.with_resource(Library(offline=offline, notice=say))
+    machine = Machine(**ctx.meta.get(_MACHINE, {}))
+    machine.check()
+    return ctx.with_resource(Library(offline=offline, machine=machine, notice=say))
 
 
 library_option = click.option(
@@ -39,6 +53,33 @@ library_option = click.option(
     help=options.OFFLINE_HELP,
 )
 """The option `--offline`, for every command that reads releases; it passes a `Library`."""
+
+
+def machine_options(command: options.Command) -> options.Command:
+    """Add `--platform` and `--python`, which choose the files that a `Library` reads.
+
+    Args:
+        command: The function of a command that has `library_option`, too.
+
+    Returns:
+        The function for click; it gets no parameter for them.
+    """
+    with_python = click.option(
+        "--python",
+        metavar="V",
+        is_eager=True,
+        expose_value=False,
+        callback=_note_machine,
+        help="Read the files for this version of Python, such as 3.12.",
+    )(command)
+    return click.option(
+        "--platform",
+        metavar="TAG",
+        is_eager=True,
+        expose_value=False,
+        callback=_note_machine,
+        help="Read the files that pip installs there, such as manylinux_2_28_aarch64.",
+    )(with_python)
 
 
 def rows_of(

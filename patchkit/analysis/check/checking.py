@@ -34,7 +34,7 @@ from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
 from patchkit.analysis.check.role_table import of_roles, read_role_table
 from patchkit.analysis.check.trails import Moves, changed_targets
@@ -133,7 +133,13 @@ class Check:
         findings += of_importers(self._coverage)
         mark_errors(self._states, findings)
         names = [release.name for release in releases]
-        return Report(names, findings, self._states, unreadable=unread.keys())
+        return Report(
+            names,
+            findings,
+            self._states,
+            unreadable=unread.keys(),
+            files=files_of(releases),
+        )
 
     def _looked_up(self, release: CheckedRelease) -> list[Target]:
         """List the targets that the rules look up in a release: of changes, and used by bodies."""

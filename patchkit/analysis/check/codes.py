@@ -76,6 +76,8 @@ USE_GONE = Code("PK602", "use gone", Severity.WARNING)
 CALL_REFUSED = Code("PK603", "call no longer fits", Severity.WARNING)
 OVERRIDE_REFUSED = Code("PK604", "override no longer matches", Severity.WARNING)
 GUARDED_GONE = Code("PK605", "guarded use gone", Severity.INFO)
+WITHOUT_EFFECT = Code("PK606", "replaces what is gone", Severity.WARNING)
+NOT_DECIDED = Code("PK607", "name not decided", Severity.INFO)
 RELEASE_UNREADABLE = Code("PK901", "release cannot be read", Severity.ERROR)
 
 CODES = {code.code: code for code in list(vars().values()) if isinstance(code, Code)}

@@ -9,8 +9,9 @@ from patchkit.analysis.check.codes import CodeSelection, Severity
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.learning import learn_all, no_collection
-from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.trails import Moves
+from patchkit.analysis.check.undecided import Undecided, UsedNames, distinct
 from patchkit.analysis.check.using import finding_of, misfits
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
@@ -42,6 +43,7 @@ class Fit:
         version: Its version, if its source has one.
         uses: What it uses.
         unfit: What does not fit, by the name of the release.
+        undecided: The names that cannot be decided in a release, by its name.
         report: The same results in the form of a check's report, which is printed.
     """
 
@@ -49,6 +51,7 @@ class Fit:
     version: str | None
     uses: Sequence[Use]
     unfit: Mapping[str, Sequence[Unfit]]
+    undecided: Mapping[str, Sequence[Undecided]]
     report: Report
 
     def selecting(self, selection: CodeSelection) -> "Fit":
@@ -70,6 +73,8 @@ class Fit:
     def fits(self, release: str) -> bool:
         """Whether a release could be read, and has all that the package needs.
 
+        Names that cannot be decided count as if the release had them: `undecided` lists them.
+
         Args:
             release: The name of the release.
         """
@@ -88,6 +93,8 @@ def fit(
     releases: Sequence[CheckedRelease],
     store: FactStore,
     progress: Progress | None = None,
+    *,
+    listing_undecided: bool = False,
 ) -> Fit:
     """Read what a package uses, and look it up in releases.
 
@@ -98,6 +105,7 @@ def fit(
         releases: The releases, the oldest first; they get facts without sources.
         store: Caches what the package uses.
         progress: Called when a release was looked into.
+        listing_undecided: Whether each name that cannot be decided is a finding.
 
     Returns:
         Which releases the package fits.
@@ -113,18 +121,25 @@ def fit(
     findings: list[Finding] = []
     for entries in unfit.values():
         findings += [entry.finding for entry in entries]
+    names = UsedNames(uses, readable)
+    undecided = {release.name: names.undecided(release) for release in readable}
+    if listing_undecided:
+        for release_name, of_release in undecided.items():
+            for entry in of_release:
+                findings.append(names.finding(package, entry, release_name))
     for name, fault in faults.items():
         findings.append(unreadable(name, fault, "try again, or leave the release out"))
-    names = [release.name for release in releases]
     report = Report(
-        names,
+        [release.name for release in releases],
         findings,
         {package: states},
         unreadable=faults.keys(),
         command="fit",
-        names=len(targets),
+        names=len(names),
+        undecided=distinct(undecided),
+        files=files_of(releases),
     )
-    return Fit(package, source.version, uses, unfit, report)
+    return Fit(package, source.version, uses, unfit, undecided, report)
 
 
 def _uses(

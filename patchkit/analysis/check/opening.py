@@ -89,10 +89,17 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
     version = release.version
     option = f"--releases '{project}=={version}'"
     checksum = release.link.sha256
+    file = release.link.filename
     # Without a checksum, nothing shows whether its file has changed, so no facts are cached.
     if not checksum:
         return CheckedRelease(
-            name, project, version, release.opened, is_local=False, option=option
+            name,
+            project,
+            version,
+            release.opened,
+            is_local=False,
+            file=file,
+            option=option,
         )
     return CheckedRelease(
         name,
@@ -102,6 +109,7 @@ def of_release(release: Release, store: FactStore) -> CheckedRelease:
         store,
         checksum,
         is_local=False,
+        file=file,
         option=option,
         release=release,
     )

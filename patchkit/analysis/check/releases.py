@@ -33,6 +33,7 @@ class CheckedRelease:
         store: caches its facts; None where its files may change.
         key: the key of its facts in the cache.
         is_local: whether all its files are on this machine.
+        file: the name of the file of an index that it is read from; '' for one from elsewhere.
         option: the command-line option that selects this release alone.
         brief: whether its facts leave sources out.
         release: the release on an index, for another process to open; None where it is not from
@@ -46,6 +47,7 @@ class CheckedRelease:
     store: FactStore | None = None
     key: str = ""
     is_local: bool = field(default=True, kw_only=True)
+    file: str = field(default="", kw_only=True)
     option: str = field(default="", kw_only=True)
     brief: bool = field(default=False, kw_only=True)
     release: Release | None = field(default=None, kw_only=True)
@@ -325,3 +327,12 @@ def _paths(target: Target) -> Iterator[str]:
     for end in range(1, len(parts) + 1):
         yield "/".join([*parts[:end], "__init__.py"])
     yield "/".join(parts) + ".py"
+
+
+def files_of(releases: Iterable[CheckedRelease]) -> dict[str, str]:
+    """Return the files of an index that releases are read from, by the names of the releases.
+
+    Args:
+        releases: The releases; those from elsewhere are left out.
+    """
+    return {release.name: release.file for release in releases if release.file}

@@ -1,7 +1,7 @@
 """Compares what packages and bodies use with releases: which names are gone, which calls fail."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
@@ -10,8 +10,10 @@ from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
+from patchkit.analysis.check.holders import holders, is_attribute_of_value
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.replacements import Replacements
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.syntax import Signature
@@ -23,13 +25,14 @@ from patchkit.core.rows.target import Target
 _CALLED_AS_DEFINED = frozenset(
     {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
 )
-_NAMESPACES = frozenset({Kind.MODULE, Kind.CLASS})
-"""Kinds whose attributes can be read from their source."""
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
 _FOLLOW = (
     "use its replacement; to support both, guard the use with try or a version check"
 )
 _GUARDED = "no action needed, the use is guarded"
+_UNHEEDED = "; upstream does not use what is put there"
+_REPLACE_OTHER = "replace what upstream uses now; to support both, test the version"
+_READ_HERE = "see whether upstream should call it, too: the package itself does"
 _Refusals = dict[tuple[object, ...], Fault | None]
 """Why calls are refused, or None if they are not, by what decides it; a cache."""
 
@@ -54,7 +57,8 @@ def misfits(
     """List which uses do not fit releases.
 
     A guarded use, a call or an override that fits none of several releases is likely meant for
-    others, which are not checked. It is left out.
+    others, which are not checked. It is left out. So is what is set or overridden, unless one of
+    the releases has it.
 
     Args:
         uses: What a package or a body uses.
@@ -64,9 +68,11 @@ def misfits(
         The misfits by the name of the release.
     """
     refusals: _Refusals = {}
-    candidates = {
-        release.name: _misfits(uses, release, refusals) for release in releases
-    }
+    replacements = Replacements(uses, releases)
+    candidates = {}
+    for release in releases:
+        lost = replacements.lost(release)
+        candidates[release.name] = _misfits(uses, release, refusals, lost)
     counts: Counter[tuple[codes.Code, Target]] = Counter()
     for misfits_of_release in candidates.values():
         counts.update(
@@ -95,7 +101,7 @@ def _is_deliberate(
         releases: The releases.
     """
     code = misfit.fault.code
-    if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE):
+    if code in (codes.USE_GONE_AT_IMPORT, codes.USE_GONE, codes.WITHOUT_EFFECT):
         return False
     comparable = releases
     if code is not codes.GUARDED_GONE:
@@ -106,19 +112,30 @@ def _is_deliberate(
 
 
 def _misfits(
-    uses: Sequence[Use], release: CheckedRelease, refusals: _Refusals
+    uses: Sequence[Use],
+    release: CheckedRelease,
+    refusals: _Refusals,
+    lost: Collection[Target],
 ) -> list[Misfit]:
     """List what does not fit one release.
 
     If a module or class is gone, only that is listed, not the names in it that are used.
+
+    Args:
+        uses: What a package or a body uses.
+        release: The release.
+        refusals: Why calls are refused, as far as that is known.
+        lost: What is replaced, and missing in the release. Anything else that is set or overridden
+            there is no misfit: it is simply new.
     """
     refused: dict[tuple[Target, str], Misfit] = {}
     uses_of_gone: dict[Target, list[Use]] = {}
     for use in uses:
         facts = release.facts(use.target)
-        # A method that overrides nothing is no misfit: it is simply new.
-        if facts.state == "absent" and use.how != "override":
-            if not _is_attribute_of_value(use.target, release):
+        if facts.state == "absent" and use.is_replacement and use.target not in lost:
+            continue
+        if facts.state == "absent":
+            if not is_attribute_of_value(use.target, release):
                 uses_of_gone.setdefault(use.target, []).append(use)
             continue
         fault = _known_refusal(use, facts, refusals)
@@ -129,49 +146,37 @@ def _misfits(
     gone = [
         _gone(target, uses_of_target, release)
         for target, uses_of_target in uses_of_gone.items()
-        if uses_of_gone.keys().isdisjoint(_holders(target))
+        if uses_of_gone.keys().isdisjoint(holders(target))
     ]
     return [*gone, *refused.values()]
-
-
-def _is_attribute_of_value(target: Target, release: CheckedRelease) -> bool:
-    """Whether a target is an attribute of a value, such as `a:CONFIG.name`.
-
-    The source does not tell the attributes of a value for certain: other code may set them. What
-    is in such an attribute, as in `a:CONFIG.name.more`, is not known either.
-    """
-    for holder in _holders(target):
-        facts = release.facts(holder)
-        if facts.is_present:
-            return facts.kind not in _NAMESPACES
-    return False
-
-
-def _holders(target: Target) -> Iterator[Target]:
-    """Yield the classes around a target and its module: `a:C` and `a` for `a:C.f`."""
-    holder = target
-    while holder.qualname:
-        holder = holder.holder
-        yield holder
 
 
 def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfit:
     """Make the misfit of a name that is gone; its gravest use comes first, and decides the code.
 
-    Gravest is a use that fails at import, then one that fails later, then one that is guarded.
+    Gravest is a use that fails at import, then one that fails later, then a replacement that has no
+    effect, then what is guarded.
     """
-    by_gravity = sorted(uses, key=lambda use: (use.guarded, not use.at_import))
+    by_gravity = sorted(uses, key=_gravity)
     gravest = by_gravity[0]
-    fix = _FOLLOW
+    reason = release.facts(target).reason
     if gravest.guarded:
-        code = codes.GUARDED_GONE
-        fix = _GUARDED
+        fault = Fault(codes.GUARDED_GONE, reason, _GUARDED)
+    elif gravest.read_here:
+        fault = Fault(codes.GUARDED_GONE, f"{reason}{_UNHEEDED}", _READ_HERE)
+    elif gravest.is_replacement:
+        fault = Fault(codes.WITHOUT_EFFECT, f"{reason}{_UNHEEDED}", _REPLACE_OTHER)
     elif gravest.at_import:
-        code = codes.USE_GONE_AT_IMPORT
+        fault = Fault(codes.USE_GONE_AT_IMPORT, reason, _FOLLOW)
     else:
-        code = codes.USE_GONE
-    fault = Fault(code, release.facts(target).reason, fix)
+        fault = Fault(codes.USE_GONE, reason, _FOLLOW)
     return Misfit(fault, target, by_gravity)
+
+
+def _gravity(use: Use) -> tuple[bool, bool, bool]:
+    """Return a key to sort the uses of a name that is gone, the gravest first."""
+    is_harmless = use.guarded or use.read_here
+    return is_harmless, use.is_replacement, not use.at_import
 
 
 def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
@@ -318,7 +323,7 @@ class RowUses:
     def required(self, release: CheckedRelease) -> Iterator[Target]:
         """Yield what bodies need of a release, for all rows whose range has it.
 
-        An overridden method is not needed: without it, the override is simply a new method.
+        What a body overrides or sets is not needed: without it, that is simply new.
 
         Args:
             release: The release.
@@ -326,7 +331,7 @@ class RowUses:
         for row in self._coverage.rows:
             if self._coverage.due(row, release):
                 for use in self.inside(row, release):
-                    if use.how != "override":
+                    if not use.is_replacement:
                         yield use.target
 
     def misfits(

@@ -6,12 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import (
-    DEFS,
-    Signature,
-    dotted,
-    signature_of,
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted
+from patchkit.analysis.uses.assignments import (
+    MODULE_SCOPE,
+    Assignment,
+    dotted_path,
+    provided_by,
+    with_assigned,
 )
+from patchkit.analysis.uses.members import members_of
 from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
     assigned_texts,
@@ -27,8 +30,6 @@ _ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3}
 """By function, from how many arguments on it handles a missing attribute."""
 _IMPORTS = {"import_module": False, "find_spec": True}
 """By function, whether it handles a missing module."""
-_TRANSPARENT_DECORATORS = frozenset({"override", "abstractmethod"})
-"""Decorators that do not change how a method is called."""
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
@@ -39,46 +40,38 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         roots: The names of the import packages.
 
     Returns:
-        The uses. A use of `up.x` also counts as guarded if one of the files assigns `up.x`: then
-        `up.x` exists, whatever the release has.
+        The uses. A use of `up.x` also counts as guarded if one of the files assigns `up.x`, and
+        has not read it before: then `up.x` exists, whatever the release has.
     """
     uses: list[Use] = []
-    assigned: set[str] = set()
+    provided: set[str] = set()
+    attributes: set[str] = set()
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
         reader.read()
         uses += reader.uses
-        assigned |= reader.assigned
-    return [_guarded_if_assigned(use, assigned) for use in uses]
+        provided |= provided_by(
+            reader.assignments, zip(reader.uses, reader.scopes, strict=True)
+        )
+        attributes |= reader.attributes
+    return [_with_readers(use, attributes) for use in with_assigned(uses, provided)]
 
 
-def _guarded_if_assigned(use: Use, assigned: set[str]) -> Use:
-    """Return a use, marked as guarded if a file assigns its target, or what contains the target."""
-    if assigned.isdisjoint(_assignments_that_provide(use.target)):
+def _with_readers(use: Use, attributes: Collection[str]) -> Use:
+    """Return a use; an override is marked if it is called as one of some attributes."""
+    name = use.target.qualname.rpartition(".")[2]
+    if use.how != "override" or name not in attributes:
         return use
-    return use._replace(guarded=True)
-
-
-def _assignments_that_provide(target: Target) -> Iterator[str]:
-    """Yield the names of which an assignment provides a target, as `_Reader.assigned` has them.
-
-    For `up.a:C.f` these are the modules `up.a:` and `up.a.C.f:`, and the attributes `up.a.C.f` and
-    `up.a.C`.
-    """
-    path = _path(target)
-    yield f"{target.module}:"
-    yield f"{path}:"  # `from up.a import x` makes the target `up.a:x`, also if x is a module
-    while path != target.module:
-        yield path
-        path = path.rpartition(".")[0]
+    return use._replace(read_here=True)
 
 
 class _Reader:
-    """Walks through one file, statement by statement, and collects `uses` and `assigned`.
+    """Walks through one file, statement by statement, and collects what it uses of upstream.
 
-    `assigned` has what the file assigns in the import packages: an attribute as `up.a.C.f`, and a
-    module that it puts into `sys.modules` with a colon, as `up.a:`. As in `ast.NodeVisitor`, the
-    method for a kind of node is named after its class, here with one underscore.
+    `uses` are its uses, `scopes` the number of the function that each runs in, `assignments` what
+    it assigns in upstream, and `attributes` the names of attributes that it reads of anything else.
+    As in `ast.NodeVisitor`, the method for a kind of node is named after its class, here with one
+    underscore.
     """
 
     def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
@@ -93,10 +86,15 @@ class _Reader:
         self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
         self._guarded = False  # whether what is read now is guarded
         self._in_function = False
+        self._scope = MODULE_SCOPE
+        self._last_scope = MODULE_SCOPE
+        self._end = 0  # the last line of the statement that is read now
         # The base of the class that is read now; empty if it has several, or none of upstream's.
         self._bases: list[Target] = []
         self.uses: list[Use] = []
-        self.assigned: set[str] = set()
+        self.scopes: list[int] = []
+        self.assignments: list[Assignment] = []
+        self.attributes: set[str] = set()
 
     def read(self) -> None:
         self._block(self._tree.tree.body)
@@ -127,6 +125,15 @@ class _Reader:
             ours=ours,
         )
         self.uses.append(use)
+        self.scopes.append(self._scope)
+
+    def _assignment(self, node: ast.AST, target: Target) -> None:
+        """Add an assignment to a target at a node, which is a use of the target, too."""
+        self._use(node, target, "set")
+        self._assigned(dotted_path(target))
+
+    def _assigned(self, name: str) -> None:
+        self.assignments.append(Assignment(name, self._end, self._scope))
 
     # --- under which conditions a part of the file runs
 
@@ -134,6 +141,7 @@ class _Reader:
         """Read statements; those after `if not hasattr(…): return` are guarded."""
         with self._state():
             for statement in body:
+                self._end = statement.end_lineno or statement.lineno
                 # A statement that is nested too deep for Python's stack is left out.
                 with contextlib.suppress(RecursionError):
                     self._visit(statement)
@@ -152,14 +160,19 @@ class _Reader:
         """
         was_guarded = self._guarded
         was_in_function = self._in_function
+        outer_scope = self._scope
         outer_bases = self._bases
         self._guarded = was_guarded or guarded
         self._in_function = was_in_function or called
+        if called:
+            self._last_scope += 1
+            self._scope = self._last_scope
         try:
             yield
         finally:
             self._guarded = was_guarded
             self._in_function = was_in_function
+            self._scope = outer_scope
             self._bases = outer_bases
 
     def _visit(self, node: ast.AST) -> None:
@@ -244,24 +257,10 @@ class _Reader:
             self._block(node.body)
 
     def _overrides(self, node: ast.ClassDef, bases: Sequence[Target]) -> None:
-        """Add a use for each method of a class, which may override one of its bases.
-
-        Special methods are left out, and those with decorators that may change their signature.
-        """
-        for method in node.body:
-            if not isinstance(method, DEFS) or method.name.startswith("__"):
-                continue
-            names = {
-                dotted(expression).rpartition(".")[2]
-                for expression in method.decorator_list
-            }
-            if not names <= _TRANSPARENT_DECORATORS:
-                continue
-            signature = signature_of(method.args)
+        """Add a use for each member of a class, which may override one of its bases."""
+        for name, statement, signature in members_of(node):
             for base in bases:
-                self._use(
-                    method, _member(base, method.name), "override", ours=signature
-                )
+                self._use(statement, _member(base, name), "override", ours=signature)
 
     # --- what is used
 
@@ -275,11 +274,13 @@ class _Reader:
         """Read `up.x` and `del up.x` as uses, and `up.x = …` as an assignment."""
         target = self._target_of(node)
         if target is None:
+            if isinstance(node.ctx, ast.Load) and not _is_super_call(node.value):
+                self.attributes.add(node.attr)
             self._children(node)
         elif not isinstance(node.ctx, ast.Store):
             self._use(node, target, "attribute")
         else:
-            self.assigned.add(_path(target))
+            self._assignment(node, target)
             self._visit(node.value)  # `up` itself is used all the same
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
@@ -289,7 +290,7 @@ class _Reader:
             module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
             # Tests replace a whole package, `up`, by a dummy, which does not count.
             if "." in module:
-                self.assigned.add(f"{module}:")
+                self._assigned(f"{module}:")
         self._children(node)
 
     def _Call(self, node: ast.Call) -> None:  # noqa: N802 - ast's name
@@ -345,7 +346,7 @@ class _Reader:
             return
         target = _member(owner, name)
         if function == "setattr":
-            self.assigned.add(_path(target))
+            self._assignment(node, target)
             return
         # `hasattr` handles a missing attribute, and so does `getattr` with a default.
         with self._state(guarded=len(node.args) >= _ATTRIBUTE_TESTS[function]):
@@ -379,10 +380,6 @@ def _makes_annotations_lazy(node: ast.AST) -> bool:
 
 def _is_super_call(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func) == "super"
-
-
-def _path(target: Target) -> str:
-    return str(target).replace(":", ".")
 
 
 def _member(owner: Target, name: str) -> Target:

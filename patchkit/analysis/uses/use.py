@@ -30,11 +30,14 @@ class Use(NamedTuple):
 
     Args:
         target: What is used.
-        how: import, attribute, call, base or override.
+        how: import, attribute, call, base, override or set. A class overrides what its base has; a
+            file sets what it assigns to, as in `up.C.f = mine`.
         path: The file.
         line: The line in the file.
         guarded: Whether the file handles the absence of the target.
         at_import: Whether the target is used when the file is imported.
+        read_here: Whether the package itself reads an attribute that is called as what it
+            overrides: then the override is of use also where upstream does not call it.
         call: The arguments if the target is called, otherwise None.
         ours: The signature of the file's method if that overrides the target, otherwise None.
     """
@@ -45,8 +48,14 @@ class Use(NamedTuple):
     line: int
     guarded: bool
     at_import: bool
+    read_here: bool = False
     call: Call | None = None
     ours: Signature | None = None
+
+    @property
+    def is_replacement(self) -> bool:
+        """Whether it puts something in the place of the target, which may be missing without it."""
+        return self.how in ("override", "set")
 
     def as_data(self) -> tuple[Any, ...]:
         """Return the use as a tuple of values that JSON can represent."""
@@ -64,7 +73,8 @@ class Use(NamedTuple):
         Args:
             data: The result, read from JSON.
         """
-        target, how, path, line, guarded, at_import, call_data, signature_data = data
+        *plain, call_data, signature_data = data
+        target, how, path, line, guarded, at_import, read_here = plain
         call = None
         if call_data is not None:
             places, names, more, bound = call_data
@@ -73,5 +83,13 @@ class Use(NamedTuple):
         if signature_data is not None:
             signature = Signature.of_data(signature_data)
         return cls(
-            Target.parse(target), how, path, line, guarded, at_import, call, signature
+            Target.parse(target),
+            how,
+            path,
+            line,
+            guarded,
+            at_import,
+            read_here,
+            call,
+            signature,
         )

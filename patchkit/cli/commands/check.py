@@ -47,6 +47,7 @@ _EVERY_CODE = CodeSelection()
 @pages.select_option
 @pages.ignore_option
 @inputs.library_option
+@inputs.machine_options
 @options.patches_option
 @pages.form_option
 def command(

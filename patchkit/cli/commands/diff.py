@@ -40,6 +40,7 @@ from patchkit.core.versions.requirements import canonical
     "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
 )
 @inputs.library_option
+@inputs.machine_options
 @options.patches_option
 @options.format_option
 def command(

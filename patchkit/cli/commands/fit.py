@@ -14,8 +14,9 @@ from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.upstream.reading.tree import Tree
 from patchkit.analysis.uses.packages import open_package
 from patchkit.cli import inputs, options, pages
-from patchkit.cli.output import progress_bar
-from patchkit.cli.report.as_json import fit_json
+from patchkit.cli.output import progress_bar, say
+from patchkit.cli.report.fit_json import fit_json
+from patchkit.cli.report.words import count
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import shown
 
@@ -30,15 +31,22 @@ from patchkit.errors import shown
     show_default=True,
     help="The distribution whose names it uses.",
 )
+@click.option(
+    "--undecided",
+    is_flag=True,
+    help="List the names that the source does not decide.",
+)
 @options.release_options
 @pages.output_option
 @pages.select_option
 @pages.ignore_option
 @inputs.library_option
+@inputs.machine_options
 @pages.form_option
 def command(
     package: str,
     distribution: str,
+    undecided: bool,
     release_options: options.ReleaseOptions,
     output: str | None,
     select: tuple[str, ...],
@@ -70,13 +78,22 @@ def command(
             release_options, roots, library, brief=True
         )
         result = fit(
-            name, source, roots, checked_releases, FactStore(library.cache), progress
+            name,
+            source,
+            roots,
+            checked_releases,
+            FactStore(library.cache),
+            progress,
+            listing_undecided=undecided,
         )
     if not result.uses:
         raise click.UsageError(f"{package} does not use {distribution}")
     result = result.selecting(CodeSelection(select, ignore))
     report = _located(result.report, source)
     pages.write_report(report, form, output, lambda: fit_json(result))
+    if report.undecided and not undecided:
+        names = count(report.undecided, "name")
+        say(f"{names} could not be decided in some release; --undecided lists them")
     return int(not report.is_fine)
 
 

@@ -34,6 +34,7 @@ from patchkit.core.versions.requirements import canonical
     help="Find the commit that broke a patch, in a git repository of the package.",
 )
 @inputs.library_option
+@inputs.machine_options
 @options.patches_option
 @options.make_format_option(
     "json", "markdown", help_text="markdown is for an issue, and needs a patch."

@@ -47,6 +47,7 @@ _WRITTEN = "written; review its diff before you commit it"
     help="Write nothing; exit 1 for a change, or a body that cannot be loaded.",
 )
 @inputs.library_option
+@inputs.machine_options
 @options.patches_option
 @options.format_option
 def command(

@@ -34,6 +34,7 @@ from patchkit.errors import UpstreamError
     "--lanes", "file", metavar="FILE", help="The releases that you run, as TOML."
 )
 @inputs.library_option
+@inputs.machine_options
 @options.patches_option
 @options.make_format_option(
     "json", "github", help_text="For a person, a program, or strategy.matrix."

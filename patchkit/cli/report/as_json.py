@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.check.breaking import Break
     from patchkit.analysis.check.comparison import Comparison, Side
     from patchkit.analysis.check.findings import Finding, Report
-    from patchkit.analysis.check.fit import Fit
     from patchkit.analysis.check.history import HistoryEntry
-    from patchkit.analysis.upstream.moves.whereabouts import MoveResult
     from patchkit.cli.report.here import ChangeHere, ReviewHere, RowHere
     from patchkit.core.lock.format import Lock
     from patchkit.core.rows.target import Target
@@ -186,6 +184,7 @@ def check_json(report: Report) -> str:
     findings += [_finding(finding, accepted=True) for finding in report.accepted]
     data = {
         "releases": list(report.releases),
+        "files": report.files,
         "findings": findings,
         "grid": report.grid,
         "summary": {
@@ -201,63 +200,6 @@ def check_json(report: Report) -> str:
         },
     }
     return to_json(data)
-
-
-def fit_json(fit: Fit) -> str:
-    """Return the result of `fit` as JSON.
-
-    Args:
-        fit: The report, and the uses that do not fit.
-    """
-    # Without a release that fits, the first and the last one are null.
-    fitting: Sequence[str | None] = fit.fitting or [None]
-    return to_json(
-        {
-            **named(fit, "package", "version"),
-            "first": fitting[0],
-            "last": fitting[-1],
-            "uses": _uses(fit),
-            "releases": [
-                _fit_of_release(fit, release) for release in fit.report.releases
-            ],
-        }
-    )
-
-
-def _uses(fit: Fit) -> list[Data]:
-    """Return each use of a name once, with all lines that have it."""
-    uses: dict[object, Data] = {}
-    for use in fit.uses:
-        key = (use.target, use.how, use.guarded)
-        if key not in uses:
-            uses[key] = {
-                "name": use.target,
-                **named(use, "how", "guarded"),
-                "where": [],
-            }
-        uses[key]["where"].append({"file": use.path, "line": use.line})
-    return list(uses.values())
-
-
-def _fit_of_release(fit: Fit, release: str) -> Data:
-    """Return whether the package fits a release, and the findings if it does not."""
-    unfit = fit.unfit.get(release, ())
-    return {
-        "release": release,
-        "fits": fit.fits(release),
-        "readable": release not in fit.report.unreadable,
-        "findings": [_unfit(finding, whereabouts) for finding, whereabouts in unfit],
-    }
-
-
-def _unfit(finding: Finding, whereabouts: MoveResult | None) -> Data:
-    """Return a finding of `fit`, and where the name went; None if that is not known."""
-    return {
-        "code": finding.code.code,
-        **named(finding, "severity", name="target"),
-        **named(whereabouts, moved_to="place", likeness="likeness"),
-        **named(finding, "message", "fix", "file", "line", "details"),
-    }
 
 
 def _finding(finding: Finding, *, accepted: bool) -> Data:

@@ -4,9 +4,12 @@ from patchkit.analysis.check.findings import Finding, Report
 from patchkit.cli.report.check_view import severity_label
 from patchkit.cli.report.finding_groups import (
     FindingGroup,
-    groups,
     location,
     releases_of,
+)
+from patchkit.cli.report.merged_findings import (
+    differences_of,
+    merged_groups,
 )
 from patchkit.cli.report.words import one_line
 
@@ -23,7 +26,7 @@ def as_concise(report: Report) -> str:
     Returns:
         The lines, the errors first; '' if there is no finding.
     """
-    lines = [_line(group, report) for group in groups(report)]
+    lines = [_line(group, report) for group in merged_groups(report)]
     return "\n".join(lines)
 
 
@@ -34,7 +37,8 @@ def _line(group: FindingGroup, report: Report) -> str:
     words = [f"{place}:", *_subject(finding), finding.message]
     releases = releases_of(group, report)
     if releases:
-        words.append(f"[{releases}]")
+        spans = "; ".join([releases, *differences_of(group, report)])
+        words.append(f"[{spans}]")
     return " ".join(one_line(word) for word in words)
 
 

@@ -10,10 +10,13 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.finding_groups import (
     FindingGroup,
     fix_of,
-    groups,
     location,
     releases_of,
-    sections,
+)
+from patchkit.cli.report.merged_findings import (
+    differences_of,
+    merged_groups,
+    merged_sections,
 )
 from patchkit.cli.report.words import count, markdown_table, one_line, printable
 
@@ -34,7 +37,7 @@ def as_github(report: Report) -> str:
     Returns:
         The lines; '' where there is no finding.
     """
-    commands = [_command(group, report) for group in groups(report)]
+    commands = [_command(group, report) for group in merged_groups(report)]
     return "\n".join(commands)
 
 
@@ -54,6 +57,7 @@ def _command(group: FindingGroup, report: Report) -> str:
         message.append(f"fix: {finding.fix}")
     releases = releases_of(group, report)
     message.append(releases)
+    message += differences_of(group, report)
     file = in_repository(finding.file)
     if file:
         line = str(finding.line or "")
@@ -193,8 +197,8 @@ def _findings(report: Report, room: int) -> Iterator[str]:
         The sections, and then a sentence with the number of findings that are left out.
     """
     room -= _RESERVE
-    remaining = len(groups(report))
-    for patch, groups_of_patch in sections(report):
+    remaining = len(merged_groups(report))
+    for patch, groups_of_patch in merged_sections(report):
         heading = "packs and releases"
         if patch:
             heading = _code(patch)
@@ -237,6 +241,7 @@ def _item(group: FindingGroup, report: Report) -> str:
         origin.append(_code(place))
     known_origins = filter(None, origin)
     paragraphs.append(", ".join(known_origins))
+    paragraphs += map(_text, differences_of(group, report))
     filled_paragraphs = filter(None, paragraphs)
     text = "\n\n".join(filled_paragraphs)
     indented = text.replace("\n", "\n  ")

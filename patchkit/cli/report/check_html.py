@@ -9,12 +9,15 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.finding_groups import (
     FindingGroup,
     fix_of,
-    groups,
     location,
     releases_of,
-    sections,
 )
 from patchkit.cli.report.html_page import escaped, html_page
+from patchkit.cli.report.merged_findings import (
+    differences_of,
+    merged_groups,
+    merged_sections,
+)
 from patchkit.cli.report.release_spans import ReleaseRun, counted_spans
 from patchkit.core.record import grouped
 
@@ -85,8 +88,10 @@ class _Body:
     ) -> None:
         self._report = report
         self._meanings = meanings
-        self._sections = sections(report)
-        self._groups = grouped((group.finding.patch, group) for group in groups(report))
+        self._sections = merged_sections(report)
+        self._groups = grouped(
+            (group.finding.patch, group) for group in merged_groups(report)
+        )
         self._state_tables = view.state_tables(report)
         self._diffs = grouped((diff.patch, diff) for diff in diffs)
         self._section_ids: dict[str, str] = {}
@@ -290,6 +295,8 @@ class _Body:
         origin = " · ".join(known_origins)
         if origin:
             yield f'<p class="quiet">{origin}</p>'
+        for difference in differences_of(group, self._report):
+            yield f'<p class="quiet">{escaped(difference)}</p>'
 
     def _tag(self, group: FindingGroup) -> str:
         """Return the code and the severity: a link to the explanation, if the page has it."""

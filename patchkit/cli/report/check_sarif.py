@@ -14,9 +14,12 @@ from patchkit.cli.report.check_github import in_repository
 from patchkit.cli.report.finding_groups import (
     FindingGroup,
     gist,
-    groups,
     location,
     releases_of,
+)
+from patchkit.cli.report.merged_findings import (
+    differences_of,
+    merged_groups,
 )
 from patchkit.cli.report.words import one_line, printable
 
@@ -43,7 +46,7 @@ def as_sarif(report: Report, explanations: Mapping[str, str]) -> str:
         report: The report.
         explanations: The explanations of codes, as Markdown.
     """
-    finding_groups = groups(report)
+    finding_groups = merged_groups(report)
     codes = dict.fromkeys(group.finding.code for group in finding_groups)
     rules = sorted(codes)
     driver = {
@@ -144,6 +147,7 @@ def _message(group: FindingGroup, report: Report) -> str:
     releases = releases_of(group, report)
     if releases:
         lines.append(f"Releases: {releases}")
+    lines += differences_of(group, report)
     if not in_repository(finding.file):  # GitHub shows no such file, so name it here
         place = location(finding)
         lines.append(place)

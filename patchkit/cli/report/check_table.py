@@ -15,7 +15,10 @@ from patchkit.cli.report.finding_groups import (
     fix_of,
     location,
     releases_of,
-    sections,
+)
+from patchkit.cli.report.merged_findings import (
+    differences_of,
+    merged_sections,
 )
 from patchkit.cli.report.release_spans import ReleaseRun
 from patchkit.cli.report.words import one_line, printable
@@ -51,7 +54,7 @@ def print_check(report: Report, console: Console) -> None:
         for lines in _tables(state_table, width):
             print_lines(console, lines)
             console.print()
-    for patch, groups in sections(report):
+    for patch, groups in merged_sections(report):
         title = printable(patch) or "packs and releases"
         console.print(Text(title, style="heading"), soft_wrap=True)
         for group in groups:
@@ -158,8 +161,9 @@ def _group_lines(group: FindingGroup, report: Report, width: int) -> Iterator[Te
         yield Text(line)
     known_origins = filter(None, [releases_of(group, report), location(finding)])
     origin = printable("  ".join(known_origins))
-    for line in _wrapped(origin, width):
-        yield Text(line, "note")
+    for text in [origin, *differences_of(group, report)]:
+        for line in _wrapped(printable(text), width):
+            yield Text(line, "note")
     fix, commands = fix_of(finding)
     if fix:
         first, *others = _wrapped(f"fix: {fix}", width, target)

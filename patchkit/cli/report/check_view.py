@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.codes import Severity
 from patchkit.analysis.check.findings import Report, State
-from patchkit.cli.report.finding_groups import groups
+from patchkit.cli.report.merged_findings import merged_groups
 from patchkit.cli.report.release_spans import ReleaseRun, project_of, release_spans
 from patchkit.cli.report.words import count
 from patchkit.core.record import grouped
@@ -110,7 +110,7 @@ def tally(report: Report) -> str:
     Args:
         report: The report.
     """
-    group_counts = Counter(group.finding.severity for group in groups(report))
+    group_counts = Counter(group.finding.severity for group in merged_groups(report))
     finding_counts = Counter(finding.severity for finding in report.findings)
     parts = []
     for severity in Severity:
@@ -197,8 +197,10 @@ def _compatible(report: Report) -> str:
     if 1 in (number, report.read):  # `1 of 5 releases is`, `0 of 1 release is`
         verb = "is"
     releases = count(report.read, "release")
-    names = count(report.names, "name")
-    text = f"{number} of {releases} {verb} compatible ({names} checked)"
+    names = f"{count(report.names, 'name')} checked"
+    if report.undecided:
+        names += f", {report.undecided} not decidable"
+    text = f"{number} of {releases} {verb} compatible ({names})"
     if compatible:
         text += f": {release_spans(compatible, report)}"
     return text

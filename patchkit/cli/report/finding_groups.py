@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from patchkit.analysis.check.findings import Finding, Report
@@ -27,11 +26,13 @@ class FindingGroup(NamedTuple):
         finding: The newest of the findings.
         releases: The releases of the findings; none if the finding is about no single release.
         varies: Whether the messages differ, in line numbers or quoted lines.
+        variants: Groups that were merged into it: what is wrong in older releases, in other words.
     """
 
     finding: Finding
     releases: tuple[str, ...]
     varies: bool = False
+    variants: tuple["FindingGroup", ...] = ()
 
 
 def groups(report: Report) -> list[FindingGroup]:
@@ -43,23 +44,6 @@ def groups(report: Report) -> list[FindingGroup]:
     keyed = _keyed(report.in_order)
     alike = grouped(keyed)
     return [_group(findings) for findings in alike.values()]
-
-
-def sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
-    """Divide the groups of a report into sections, each of one patch.
-
-    As errors come first, a patch with errors and notes may have two sections, with those of other
-    patches between them.
-
-    Args:
-        report: The report.
-
-    Returns:
-        The patch and the groups of each section; the patch is '' for packs and releases.
-    """
-    in_order = groups(report)
-    by_patch = groupby(in_order, lambda group: group.finding.patch)
-    return [(patch, list(section)) for patch, section in by_patch]
 
 
 def gist(text: str) -> str:

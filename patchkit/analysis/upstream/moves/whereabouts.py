@@ -125,7 +125,9 @@ class MoveSearch:
         if new_owner is None:
             return self._by_body(old, f"{owner} is gone too")
         member = target.qualname[len(owner.qualname) :]  # with its dot: `.method`
-        moved = Target(new_owner.module, new_owner.qualname + member)
+        # Without a dot at the beginning: what held it may have been a name of a whole module.
+        qualname = (new_owner.qualname + member).removeprefix(".")
+        moved = Target(new_owner.module, qualname)
         new = self._new.resolve(moved)
         if new.state == "present":
             return _by_resolution(moved, old, new, f"moved with {owner} to {moved}")

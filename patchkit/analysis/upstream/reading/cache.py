@@ -104,6 +104,19 @@ class Cache:
         head = json.dumps(page[:-1]).encode()  # all but the body, on one line
         self.put(f"page {url}", head + b"\n" + page.body)
 
+    def forget_page(self, url: str) -> None:
+        """Delete a page, if it is there.
+
+        Args:
+            url: The URL that was asked for it.
+        """
+        name = f"page {url}"
+        self._memory.pop(name, None)
+        file = self._file(name)
+        if file:
+            with contextlib.suppress(OSError):
+                file.unlink()
+
     def get(self, name: str) -> bytes | None:
         """Return the content of the entry `name`; None where there is none, or it is damaged."""
         file = self._file(name)

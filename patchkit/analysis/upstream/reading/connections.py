@@ -231,7 +231,7 @@ def _absolute(base: str, location: str) -> str:
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = without_secrets(url) or location  # `url` is '' if it is malformed
+        shown = without_secrets(url or location)  # `url` is '' if it is malformed
         raise UpstreamError(f"found {shown!r}, expected a URL of http or https")
     return url
 

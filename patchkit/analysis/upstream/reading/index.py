@@ -4,6 +4,7 @@ The pages of an index are those of PEP 503 or PEP 691.
 """
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
 from patchkit.analysis.upstream.reading.replies import (
     StatusError,
     joined,
+    login_of,
+    with_login,
     without_secrets,
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -49,6 +52,7 @@ class Link(NamedTuple):
         version: The version in its name; '' until that is read.
         sha256: Its hash; None where the index does not say.
         is_yanked: Whether it is yanked: withdrawn by its author (PEP 592).
+        requires_python: The versions of Python that it is for, such as `>=3.10`; '' for any.
     """
 
     url: str
@@ -56,6 +60,7 @@ class Link(NamedTuple):
     version: str = ""
     sha256: str | None = None
     is_yanked: bool = False
+    requires_python: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,12 @@ class Index:
         links: dict[str, Link] = {}
         faults = []
         wanted = canonical(project)
-        indexes = [f"{index}/{wanted}/" for index in self.settings.indexes]
-        for location in (*self.settings.find_links, *indexes):
+        # Each location, and the one of the settings that it belongs to.
+        places = [(location, location) for location in self.settings.find_links]
+        places += [(f"{index}/{wanted}/", index) for index in self.settings.indexes]
+        for location, root in places:
             try:
-                for link in self._links_at(location):
+                for link in self._links_at(location, root):
                     name, version = parse_filename(link.filename) or ("", "")
                     if version and canonical(name) == wanted:
                         released = link._replace(version=version)
@@ -105,10 +112,19 @@ class Index:
             self.notice(fault)
         return list(links.values())
 
-    def _links_at(self, location: str) -> Iterable[Link]:
-        """List all files at one location, a URL or a path, of whichever project they are."""
+    def _links_at(self, location: str, root: str) -> Iterable[Link]:
+        """List all files at one location, a URL or a path, of whichever project they are.
+
+        Args:
+            location: The location.
+            root: What the settings name for it: the same, or the index of a project's page.
+
+        Raises:
+            UpstreamError: It cannot be read, or what the settings name is not there.
+        """
         path = local_path(location)
         if path:
+            _check_exists(root)
             return _local_links(path)
         page = self._page(location)
         if page is None:
@@ -116,14 +132,21 @@ class Index:
         return _links_of(page)
 
     def _page(self, url: str) -> IndexPage | None:
-        """Return a page, from the cache while it is fresh; None if the server has no such page."""
-        page = self.cache.page(url)
+        """Return a page, from the cache while it is fresh; None if the server has no such page.
+
+        The cache gets no name and password, neither those of the URL nor those in the page.
+        """
+        public_url = without_secrets(url)
+        page = self.cache.page(public_url)
+        if public_url != url:
+            # An earlier version of patchkit has stored it with name and password.
+            self.cache.forget_page(url)
         # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
             page = self._renewed(url, page)
         if page.kind == _ABSENT:
             return None
-        return page
+        return page._replace(url=with_login(page.url, url))
 
     def _renewed(self, url: str, cached: IndexPage | None) -> IndexPage:
         """Fetch a page and store it; return the cached one if the server cannot be reached."""
@@ -140,7 +163,12 @@ class Index:
             day = time.strftime("%Y-%m-%d %H:%M", fetched)
             self.notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
             return cached
-        self.cache.keep_page(url, page)
+        body = page.body
+        login = login_of(url)
+        if login:
+            body = body.replace(f"{login}@".encode(), b"")
+        page = page._replace(url=without_secrets(page.url), body=body)
+        self.cache.keep_page(without_secrets(url), page)
         return page
 
     def _fetch(self, url: str, cached: IndexPage | None) -> IndexPage:
@@ -185,6 +213,17 @@ def local_path(location: str) -> Path | None:
     if parts.scheme == "file":
         return Path(unquote(parts.path))
     return Path(location)
+
+
+def _check_exists(location: str) -> None:
+    """Raise UpstreamError if a location of the settings is on this machine, and not there."""
+    path = local_path(location)
+    # `os.path`: unlike a `Path`, it raises no error for a folder that may not be read.
+    if path and not os.path.lexists(path):
+        raise UpstreamError(
+            f"found no file or folder {without_secrets(location)}, expected one, or a URL of "
+            "http or https"
+        )
 
 
 def _local_links(path: Path) -> Iterable[Link]:
@@ -240,7 +279,13 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
     is_yanked = file.get("yanked", False) is not False
     url = joined(page.url, file["url"])
     sha256 = _first_group(match)
-    return Link(url, str(file["filename"]), sha256=sha256, is_yanked=is_yanked)
+    return Link(
+        url,
+        str(file["filename"]),
+        sha256=sha256,
+        is_yanked=is_yanked,
+        requires_python=str(file.get("requires-python") or ""),
+    )
 
 
 def _links_of_html(page: IndexPage) -> Iterator[Link]:
@@ -253,8 +298,13 @@ def _links_of_html(page: IndexPage) -> Iterator[Link]:
         path = urlsplit(url).path
         filename = unquote(path.rpartition("/")[2])
         sha256 = _first_group(_HASH.search(fragment))
-        is_yanked = "data-yanked" in attributes
-        yield Link(url, filename, sha256=sha256, is_yanked=is_yanked)
+        yield Link(
+            url,
+            filename,
+            sha256=sha256,
+            is_yanked="data-yanked" in attributes,
+            requires_python=attributes.get("data-requires-python") or "",
+        )
 
 
 def _first_group(match: re.Match[str] | None) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.analysis.upstream.reading.archive import Archived, Reader, SdistReader
 from patchkit.analysis.upstream.reading.cache import Cache, default_directory
+from patchkit.analysis.upstream.reading.file_choice import choose_file, foreign_files
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.index import (
     Index,
@@ -30,6 +30,7 @@ from patchkit.core.versions.requirements import (
     parse_version,
     satisfies,
 )
+from patchkit.core.versions.wheel_tags import Machine
 from patchkit.errors import UpstreamError, VersionError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Library(contextlib.AbstractContextManager["Library"]):
         settings: pip's settings; None for those that pip would read.
         cache: The cache; None for the user's.
         offline: Whether only the cache is read.
+        machine: The machine and the Python whose files are read; None for this machine.
         notice: Called with a sentence for the user about each problem that stops nothing.
     """
 
@@ -52,10 +54,12 @@ class Library(contextlib.AbstractContextManager["Library"]):
         cache: Cache | None = None,
         *,
         offline: bool = False,
+        machine: Machine | None = None,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self.offline = offline
+        self.machine = machine or Machine()
         self._notices: set[str] = set()
         self._notice = notice
         self._lock = threading.Lock()
@@ -192,6 +196,8 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     A pre-release is compared as its release would be, and taken only if the requirement names a
     pre-release. A yanked release is taken only if the requirement is for exactly that (`==`).
 
+    Each is read from the file that pip would install; a notice tells where it would install none.
+
     Args:
         spec: The requirement, such as `vllm>=0.20,<0.34`.
         library: Where the releases come from.
@@ -211,9 +217,14 @@ def find_releases(spec: str, library: Library) -> list[Release]:
             files.setdefault(version, []).append(link)
     project = canonical(requirement.name)
     releases = []
+    chosen = []
     for version in sorted(files):
-        best = max(files[version], key=_rank)
-        releases.append(Release(project, version.public, best, library))
+        file = choose_file(files[version], library.machine)
+        chosen.append((version.public, file))
+        releases.append(Release(project, version.public, file.link, library))
+    text = foreign_files(project, chosen, library.machine)
+    if text:
+        library.notice(text)
     return releases
 
 
@@ -243,18 +254,3 @@ def _is_offered(specifier: Any, version: ReleaseVersion, link: Link) -> bool:
     return not exact and any(
         bound is not None and bound.is_prerelease for bound in bounds
     )
-
-
-def _rank(link: Link) -> tuple[bool, bool, bool, bool, str]:
-    """Return a key to choose the file of a release: the highest, the same on every machine.
-
-    A file that is not yanked, and has no local version such as `+cpu`, is preferred; then a wheel,
-    a pure-Python one, and one for x86_64. The name decides between others.
-    """
-    is_plain = "+" not in link.version and not link.is_yanked
-    is_wheel = link.filename.endswith(".whl")
-    is_pure = link.filename.endswith("-none-any.whl")
-    is_usual = "x86_64" in link.filename
-    # With zeros before numbers, `cp310` comes after `cp39`.
-    name = re.sub(r"\d+", lambda digits: digits[0].zfill(9), link.filename)
-    return is_plain, is_wheel, is_pure, is_usual, name

@@ -1,5 +1,7 @@
 """Handles URLs, and defines the errors for what servers answer in place of a file."""
 
+import re
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from patchkit.errors import UpstreamError
@@ -19,9 +21,100 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
+class _Parts(NamedTuple):
+    """A URL, divided at the name and password; both are '' if it has none."""
+
+    before: str
+    login: str
+    after: str
+
+
+_SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?/+")
+"""Matches the scheme of a URL and the slashes; of `name:password@host` nothing."""
+_PATH = re.compile(r"/(?!/)|\.|~|file:(?://)?/(?!/)")
+"""Matches the beginning of a path, in which an `@` says nothing."""
+
+
 def without_secrets(url: str) -> str:
-    """Return a `url` for a message: without the user's name and password."""
-    return urlsplit(url)._replace(netloc=host_of(url)).geturl()
+    """Return a `url` for a message or a cache: without the user's name and password.
+
+    It may be malformed, or have no scheme, as in `name:password@host/simple`: then all before the
+    last `@` is left out.
+
+    Args:
+        url: The URL, or a path.
+    """
+    parts = _divided(url)
+    return parts.before + parts.after
+
+
+def masked(text: str) -> str:
+    """Return a setting for a message: in each URL, `…` stands for name and password.
+
+    Args:
+        text: The setting, which may have several URLs.
+    """
+    words = []
+    for word in re.split(r"(\s+)", text):
+        parts = _divided(word)
+        login = "…@" if parts.login else ""
+        words.append(parts.before + login + parts.after)
+    return "".join(words)
+
+
+def with_login(url: str, origin: str) -> str:
+    """Return a `url` with name and password of another one of the same host.
+
+    Args:
+        url: The URL; it stays as it is if it is of another host.
+        origin: The other URL, which may have none.
+    """
+    login = _divided(origin).login
+    if not login or host_of(url) != host_of(origin):
+        return url
+    return urlsplit(url)._replace(netloc=f"{login}@{host_of(url)}").geturl()
+
+
+def login_of(url: str) -> str:
+    """Return name and password of a `url`, as they are written there; '' if it has none."""
+    return _divided(url).login
+
+
+def _divided(url: str) -> _Parts:
+    """Divide a URL, also a malformed one, at its name and password."""
+    if "@" not in url or _PATH.match(url):
+        return _Parts(url, "", "")
+    authority = _authority(url)
+    if authority:
+        login = authority.rpartition("@")[0]
+    else:
+        beginning = url.rpartition("@")[0]
+        login = beginning.removeprefix(_scheme(beginning))
+    if not login:
+        return _Parts(url, "", "")
+    before, _, after = url.partition(f"{login}@")
+    return _Parts(before, login, after)
+
+
+def _authority(url: str) -> str:
+    """Return the host of a URL with all that belongs to it; '' if the URL is malformed.
+
+    What seems to be a port may be the beginning of a password that has a slash.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # reading the port checks it
+    except ValueError:
+        return ""
+    return parts.netloc
+
+
+def _scheme(url: str) -> str:
+    """Return the scheme and the slashes of a malformed URL; '' if it has no slash there."""
+    match = _SCHEME.match(url)
+    if match is None:
+        return ""
+    return match[0]
 
 
 def joined(base: str, url: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from patchkit.analysis.upstream.reading.replies import masked
 from patchkit.errors import SettingsError, UpstreamError
 
 T = TypeVar("T")
@@ -221,8 +222,7 @@ class _Values(NamedTuple):
             return parse(self.text(name) or default)
         except (ValueError, KeyError) as error:
             option = self.options[name]  # it is set, as the defaults are well-formed
-            # Without the name and password of a URL.
-            shown = re.sub(r"//[^/\s]*@", "//…@", option.value)
+            shown = masked(option.value)
             fault = f"{option.origin}: {name}: found {shown!r}, expected {expected}"
             raise SettingsError(fault) from error
 

@@ -46,7 +46,8 @@ class Example:
         rows: sources.
         releases: for each version of vllm its files.
         bodies: the pack's.
-        words: of the command line, behind `patchkit check`.
+        words: of the command line, behind the command.
+        command: of patchkit.
         locked: the release that was reviewed, if there is a lock.
     """
 
@@ -55,6 +56,7 @@ class Example:
     bodies: dict[str, str] = field(default_factory=lambda: {"patch_a": BODY})
     words: tuple[str, ...] = ("--releases", "vllm")
     locked: str = ""
+    command: str = "check"
 
 
 def released(path: str, *texts: str) -> dict[str, dict[str, str]]:
@@ -84,6 +86,20 @@ def using(top: str, old: str, new: str, inside: str = "pass") -> Example:
         for version, text in texts.items()
     }
     return Example((complete_row(WRAP),), releases, {"patch_a": body})
+
+
+def fitted(text: str, *texts: str) -> Example:
+    """A package that uses `vllm.utils`, and releases that differ in it, for `fit`."""
+    return Example(
+        (complete_row(WRAP),),
+        {
+            version: {SCHED: A_STEP, **files}
+            for version, files in released("vllm/utils.py", *texts).items()
+        },
+        {"patch_a": f"{text}{BODY}"},
+        ("my_pack", "--undecided", "--releases", "vllm"),
+        command="fit",
+    )
 
 
 def in_turns(first: str, second: str) -> Example:
@@ -291,6 +307,16 @@ EXAMPLES = {
         "def cdiv(a, b): ...\n",
         "",
     ),
+    "PK606": using(
+        "from vllm.utils import Worker\nclass Mine(Worker):\n    def load(self): ...\n",
+        "class Worker:\n    def load(self): ...\n",
+        "class Worker: ...\n",
+    ),
+    "PK607": fitted(
+        "from vllm.utils import cdiv\n",
+        "def cdiv(a, b): ...\n",
+        "globals().update(more())\n",
+    ),
     "PK901": Example(
         (complete_row(WRAP),), {**released(SCHED, A_STEP), "0.12.0": {"": "cut off"}}
     ),
@@ -357,7 +383,7 @@ def test_a_section_shows_what_is_printed(
         assert main(lock) == 0
     capsys.readouterr()
     severity = CODES[code].severity
-    assert main(["check", *example.words]) == int(severity != "info")
+    assert main([example.command, *example.words]) == int(severity != "info")
     finding = printed(capsys.readouterr().out, code)
     section = re.compile(BLOCK.format(code=code), re.MULTILINE | re.DOTALL)
     if os.environ.get("WRITE_DOCS") == "1":

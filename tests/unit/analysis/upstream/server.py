@@ -10,6 +10,7 @@ import re
 import ssl
 import threading
 from dataclasses import dataclass, field
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ class Shop:
         files: content by filename.
         behaviours: by filename; see `_Handler`. The key "" holds for all.
         yanked: filenames.
+        requires_python: versions of Python by the names of files.
         has_hashes: whether pages state hashes.
         is_json: whether pages are JSON where the client takes that.
         etag: of pages; empty for none.
@@ -41,6 +43,7 @@ class Shop:
     files: dict[str, bytes] = field(default_factory=dict)
     behaviours: dict[str, str] = field(default_factory=dict)
     yanked: set[str] = field(default_factory=set)
+    requires_python: dict[str, str] = field(default_factory=dict)
     has_hashes: bool = True
     is_json: bool = False
     etag: str = ""
@@ -201,7 +204,9 @@ def _html(shop: Shop, names: list[str]) -> bytes:
         digest = hashlib.sha256(shop.files[name]).hexdigest()
         mark = f"#sha256={digest}" if shop.has_hashes else ""
         yanked = ' data-yanked="broken"' if name in shop.yanked else ""
-        lines.append(f'<a href="../../files/{name}{mark}"{yanked}>{name}</a>')
+        bounds = escape(shop.requires_python.get(name, ""))
+        python = f' data-requires-python="{bounds}"' if bounds else ""
+        lines.append(f'<a href="../../files/{name}{mark}"{yanked}{python}>{name}</a>')
     return "<!DOCTYPE html><html><body>{}</body></html>".format(
         "<br>\n".join(lines)
     ).encode()
@@ -219,6 +224,7 @@ def _json(shop: Shop, names: list[str]) -> bytes:
             "url": f"/files/{name}",
             "hashes": hashes,
             "yanked": "broken" if name in shop.yanked else False,
+            "requires-python": shop.requires_python.get(name),
         }
         files.append(file)
     return json.dumps({"meta": {"api-version": "1.1"}, "files": files}).encode()

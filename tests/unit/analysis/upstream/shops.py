@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.analysis.upstream.reading.releases import Release
+    from patchkit.core.versions.wheel_tags import Machine
 
 WHEEL = "up-{}-py3-none-any.whl"
 
@@ -38,7 +39,13 @@ class Customer:
     notices: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def library(self, *, offline: bool = False, **settings: Any) -> Iterator[Library]:
+    def library(
+        self,
+        *,
+        offline: bool = False,
+        machine: Machine | None = None,
+        **settings: Any,
+    ) -> Iterator[Library]:
         """A library that asks the shop, unless the settings say otherwise."""
         settings = {
             "indexes": (f"{self.shop.url}/simple",),
@@ -47,7 +54,11 @@ class Customer:
         } | settings
         cache = Cache(self.place, self.notices.append)
         with Library(
-            PipSettings(**settings), cache, offline=offline, notice=self.notices.append
+            PipSettings(**settings),
+            cache,
+            offline=offline,
+            machine=machine,
+            notice=self.notices.append,
         ) as library:
             yield library
 

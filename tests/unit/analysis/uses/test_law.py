@@ -81,7 +81,11 @@ def reported(text: str) -> set[str]:
     """What is reported of a file, with the names that each use leads through, without modules."""
     tree = ModuleTree("own", "own.py", False, ast.parse(text), text.encode())
     # What it sets, it need not find.
-    uses = [use for use in uses_of([tree], ["up"]) if not use.guarded]
+    uses = [
+        use
+        for use in uses_of([tree], ["up"])
+        if not use.guarded and not use.is_replacement
+    ]
     names: set[str] = set()
     for use in uses:
         parts = str(use.target).replace(":", ".").split(".")

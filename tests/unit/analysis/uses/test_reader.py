@@ -65,7 +65,15 @@ def summaries(text: str) -> list[str]:
             "from up import C\ndef f():\n    from up.a import C\n    C.x",
             ["import up:C", "import up.a:C"],
         ),
-        ("import up\nup.C.x = 1", ["import up", "attribute up:C"]),
+        ("import up\nup.C.x = 1", ["import up", "set up:C.x", "attribute up:C"]),
+        (
+            "import up\nsetattr(up.C, 'x', 1)",
+            ["import up", "set up:C.x", "attribute up:C"],
+        ),
+        (
+            "import up\nclass D(up.C):\n    x = 1\n    y: int\n    z: int = 2\n    __slots__ = ()",
+            ["import up", "base up:C", "override up:C.x", "override up:C.z"],
+        ),
         (
             "import up\ngetattr(up.C, 'x')",
             ["import up", "attribute up:C.x", "attribute up:C"],
@@ -102,7 +110,8 @@ def test_overrides_and_calls_of_the_base() -> None:
             @property
             def g(self): ...
     """
-    _, base, override, call = read(text)
+    _, base, override, attribute, call = read(text)
+    assert (str(attribute.target), attribute.ours) == ("up:C.g", None)
     assert (base.how, str(override.target), str(override.ours)) == (
         "base",
         "up:C.f",
@@ -158,6 +167,11 @@ def test_overrides_and_calls_of_the_base() -> None:
             False,
         ),
         ("import up\nsetattr(up, 'X', 1)\nfrom up import X", True),
+        ("import up\nold = up.X\nup.X = 1", False),
+        ("import up\nup.X = wrap(\n    up.X\n)", False),
+        ("import up\nold = up.X\ndef apply(): up.X = 1", False),
+        ("import up\ndef f(): up.X()\nup.X = 1", True),
+        ("def apply():\n    from up import X\n    import up\n    up.X = 1", False),
         (
             "try:\n    from up import X\nexcept ImportError as e:\n    raise Old from e",
             False,
@@ -182,7 +196,7 @@ def test_overrides_and_calls_of_the_base() -> None:
 )
 def test_uses_that_reckon_with_absence_are_guarded(text: str, guarded: bool) -> None:
     """A use below a test of what is there, or of a name that the file has set, is guarded."""
-    uses = [use for use in read(text) if str(use.target) == "up:X"]
+    uses = [use for use in read(text) if str(use.target) == "up:X" and use.how != "set"]
     assert [use.guarded for use in uses] == [guarded] * len(uses)
     assert uses
 
@@ -212,6 +226,22 @@ def test_uses_are_the_same_after_a_trip_through_json() -> None:
     assert [use.how for use in uses] == ["import", "base", "override", "call", "call"]
     data = json.loads(json.dumps([use.as_data() for use in uses]))
     assert [Use.of_data(use) for use in data] == uses
+
+
+@pytest.mark.parametrize(
+    ("inside", "is_read"),
+    [
+        ("def g(self): self.f()", True),
+        ("def g(self): super().f()", False),
+        ("def g(self, x): x.held.f", True),
+        ("def g(self): self.f = 1", False),
+    ],
+)
+def test_overrides_that_the_package_reads_itself(inside: str, is_read: bool) -> None:
+    """An override is marked where the package reads an attribute of its name."""
+    text = f"from up import C\nclass D(C):\n    def f(self): ...\n    {inside}"
+    (override,) = [use for use in read(text) if use.target.qualname == "C.f"][:1]
+    assert override.read_here is is_read
 
 
 def test_what_runs_as_the_file_is_imported() -> None:

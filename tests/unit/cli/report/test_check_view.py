@@ -11,7 +11,8 @@ from patchkit.cli.report import check_view as view
 from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.check_github import as_markdown
 from patchkit.cli.report.check_html import as_html
-from patchkit.cli.report.finding_groups import releases_of, sections
+from patchkit.cli.report.finding_groups import releases_of
+from patchkit.cli.report.merged_findings import merged_sections
 from patchkit.cli.report.release_spans import counted_spans, release_spans
 from patchkit.cli.report.words import printable
 
@@ -45,7 +46,7 @@ def test_neighbours_that_look_the_same_are_one_column() -> None:
 def test_findings_that_say_the_same_are_one() -> None:
     """Findings that differ by their release alone are one group, with all their releases."""
     report = sample()
-    ((_, (group,)), _) = sections(report)
+    ((_, (group,)), _) = merged_sections(report)
     assert releases_of(group, report) == "vllm 0.10.0 to 0.11.0, 2 releases"
     assert view.tally(report) == "1 error (2 counted per release), 1 note"
 
@@ -72,7 +73,7 @@ def test_spans_break_where_a_release_is_left_out() -> None:
 def test_the_worst_comes_first() -> None:
     """Errors come before notes; among errors, packs and releases come before patches."""
     findings = [finding("PK304", patch="a"), finding(patch="a"), finding("PK901")]
-    in_order = sections(Report([], findings))
+    in_order = merged_sections(Report([], findings))
     assert [patch for patch, _ in in_order] == ["", "a"]
     codes = [group.finding.code.code for _, groups in in_order for group in groups]
     assert codes == ["PK901", "PK101", "PK304"]
@@ -82,7 +83,7 @@ def test_patches_come_as_in_the_grid() -> None:
     """A finding about a pack, which is found first, does not bring its patch to the top."""
     findings = [finding("PK503", patch="two"), finding(patch="one"), finding("PK901")]
     report = Report(["vllm 0.9.0"], findings, {"one": {}, "two": {}})
-    assert [patch for patch, _ in sections(report)] == ["", "one", "two"]
+    assert [patch for patch, _ in merged_sections(report)] == ["", "one", "two"]
 
 
 def test_no_control_character_is_printed() -> None:

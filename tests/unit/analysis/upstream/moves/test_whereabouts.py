@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import textwrap
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,6 +184,16 @@ def test_a_method_is_found_where_its_class_inherits_it() -> None:
         "up.old": f"class Worker:{OTHER.format(name='read')}{BODY.format(name='adjust')}"
     }
     assert place(search("up.old:Worker.adjust", new, old)) == "up.new:Worker.adjust"
+
+
+def test_a_member_of_a_module_that_had_another_name_is_found() -> None:
+    """`from up import ops` made `up.old:ops` a name of a module: what is in it has not moved."""
+    text = textwrap.dedent(BODY.format(name="adjust"))
+    old = {"up.old": "from up import ops", "up.ops": text}
+    found = search("up.old:ops.adjust", {"up.old": "", "up.ops": text}, old)
+    assert found.place == Target("up.ops", "adjust")
+    found = search("up.old:ops.adjust", {"up.old": "", "up.ops": ""}, old)
+    assert found == MoveResult(words="up.ops no longer has it")
 
 
 def test_a_renamed_method_is_found_in_its_class() -> None:

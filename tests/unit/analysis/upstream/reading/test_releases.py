@@ -72,26 +72,6 @@ def test_html_and_json_pages_give_the_same_links(buyer: Customer) -> None:
     assert all(link.sha256 for link in pages[0])
 
 
-@pytest.mark.parametrize(("files", "chosen"), [
-    (["up-1.0.tar.gz", "up-1.0-cp312-cp312-linux_x86_64.whl"], 1),
-    (["up-1.0-cp312-cp312-linux_x86_64.whl", "up-1.0-py3-none-any.whl"], 1),
-    (["up-1.0-cp39-abi3-linux_x86_64.whl", "up-1.0-cp312-abi3-linux_x86_64.whl"], 1),
-    (["up-1.0-cp312-abi3-macosx_11_0_arm64.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
-    (["up-1.0+cu12-py3-none-any.whl", "up-1.0-cp39-abi3-linux_x86_64.whl"], 1),
-    (["up-1.0+cu12-py3-none-any.whl", "up-1.0.zip"], 0),
-])  # fmt: skip
-def test_the_file_of_a_release_does_not_depend_on_the_order(
-    buyer: Customer, files: list[str], chosen: int
-) -> None:
-    """The same file of a release is chosen, whatever order the index lists its files in."""
-    for order in (files, files[::-1]):
-        buyer.shop.files = dict.fromkeys(order, b"")
-        buyer.place = buyer.place.with_name(f"cache-{order[0]}")
-        with buyer.library() as library:
-            [release] = find_releases("up", library)
-        assert (release.link.filename, release.version) == (files[chosen], "1.0")
-
-
 def test_only_the_parts_that_are_needed_are_downloaded(buyer: Customer) -> None:
     """Of a wheel of megabytes only some kilobytes are downloaded, in three requests."""
     files = archives.spread(count=8, gap=1 << 20)

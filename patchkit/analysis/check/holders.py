@@ -1,0 +1,39 @@
+"""Tells what contains a name that a release lacks: a module, a class, or a value."""
+
+from collections.abc import Iterator
+
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.rows.target import Target
+
+_NAMESPACES = frozenset({Kind.MODULE, Kind.CLASS})
+"""Kinds whose attributes can be read from their source."""
+
+
+def is_attribute_of_value(target: Target, release: CheckedRelease) -> bool:
+    """Whether a target is an attribute of a value, such as `a:CONFIG.name`.
+
+    The source does not tell the attributes of a value for certain: other code may set them. What
+    is in such an attribute, as in `a:CONFIG.name.more`, is not known either.
+
+    Args:
+        target: A target that the release lacks.
+        release: The release.
+    """
+    for holder in holders(target):
+        facts = release.facts(holder)
+        if facts.is_present:
+            return facts.kind not in _NAMESPACES
+    return False
+
+
+def holders(target: Target) -> Iterator[Target]:
+    """Yield the classes around a target and its module: `a:C` and `a` for `a:C.f`.
+
+    Args:
+        target: The target.
+    """
+    holder = target
+    while holder.qualname:
+        holder = holder.holder
+        yield holder

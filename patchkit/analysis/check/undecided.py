@@ -1,0 +1,102 @@
+"""Lists the names that a package uses and of which a release does not tell whether it has them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from patchkit.analysis.check import codes
+from patchkit.analysis.check.findings import Finding
+from patchkit.analysis.check.holders import is_attribute_of_value
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.replacements import Replacements
+from patchkit.analysis.uses.use import Use
+from patchkit.core.rows.target import Target
+
+_OF_VALUE = "it is an attribute of a value, and code may set those"
+_BY_HAND = "look it up by hand, or import it there"
+
+
+class Undecided(NamedTuple):
+    """A name of which a release does not tell whether it has it.
+
+    Args:
+        target: The name.
+        reason: Why it cannot be decided.
+    """
+
+    target: Target
+    reason: str
+
+
+class UsedNames:
+    """The names of upstream that a package uses, to be looked up in releases.
+
+    What the package sets or overrides counts only if one of the releases has it.
+
+    Args:
+        uses: What the package uses.
+        releases: The releases that can be read, the oldest first.
+    """
+
+    def __init__(self, uses: Sequence[Use], releases: Sequence[CheckedRelease]) -> None:
+        replacements = Replacements(uses, releases)
+        self._places: dict[Target, list[Use]] = {}
+        for use in uses:
+            if replacements.is_of_upstream(use):
+                self._places.setdefault(use.target, []).append(use)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def undecided(self, release: CheckedRelease) -> list[Undecided]:
+        """Return which of the names cannot be decided in a release, sorted.
+
+        Args:
+            release: The release.
+        """
+        names = []
+        for target in sorted(self._places, key=str):
+            facts = release.facts(target)
+            if facts.state == "undecidable":
+                names.append(Undecided(target, facts.reason))
+            elif facts.state == "absent" and is_attribute_of_value(target, release):
+                names.append(Undecided(target, _OF_VALUE))
+        return names
+
+    def finding(self, package: str, name: Undecided, release: str) -> Finding:
+        """Make the finding of a name that cannot be decided, at its first use.
+
+        Args:
+            package: The name of the package.
+            name: The name.
+            release: The name of the release.
+
+        Returns:
+            The finding; its details are the files and lines of all uses.
+        """
+        places = self._places[name.target]
+        return Finding(
+            codes.NOT_DECIDED,
+            f"not decidable: {name.reason}",
+            _BY_HAND,
+            patch=package,
+            target=str(name.target),
+            release=release,
+            file=places[0].path,
+            line=places[0].line,
+            details=[f"{use.path}:{use.line}" for use in places],
+        )
+
+
+def distinct(undecided: Mapping[str, Iterable[Undecided]]) -> int:
+    """Count the names that cannot be decided in one release or more.
+
+    Args:
+        undecided: The names by the name of the release.
+
+    Returns:
+        Their number, each name counted once.
+    """
+    names: set[Target] = set()
+    for of_release in undecided.values():
+        names.update(name.target for name in of_release)
+    return len(names)

@@ -1,0 +1,167 @@
+"""URLs without their secrets, and that none is kept or shown."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analysis.upstream.shops import age, stock
+from patchkit.analysis.upstream.reading.releases import find_releases
+from patchkit.analysis.upstream.reading.replies import (
+    masked,
+    with_login,
+    without_secrets,
+)
+from patchkit.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from analysis.upstream.shops import Customer
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://me:cret@host:8/simple/?a#b", "https://host:8/simple/?a#b"),
+        ("https://cret@host/simple", "https://host/simple"),
+        ("//me:cret@host/simple", "//host/simple"),
+        ("me:cret@host/simple", "host/simple"),
+        ("me:cret@host", "host"),
+        ("https:/me:cret@host/simple", "https:/host/simple"),
+        ("https://me:cr/et@host/simple", "https://host/simple"),
+        ("https://me:cr@et@host/simple", "https://host/simple"),
+        ("https://me:cret@host:port/simple", "https://host:port/simple"),
+        ("file://me:cret@host/simple", "file://host/simple"),
+        ("https://host/@scope/simple", "https://host/@scope/simple"),
+        ("/home/me@work/wheels", "/home/me@work/wheels"),
+        ("./me@work", "./me@work"),
+        ("~/me@work", "~/me@work"),
+        ("file:///home/me@work", "file:///home/me@work"),
+        ("@host", "@host"),
+    ],
+)
+def test_a_url_is_shown_without_name_and_password(url: str, shown: str) -> None:
+    """Also a malformed one, and one without a scheme; paths stay as they are."""
+    assert without_secrets(url) == shown
+
+
+def test_a_setting_of_several_urls_is_masked() -> None:
+    """Each login becomes `…`, and what stands between the URLs stays."""
+    text = "https://me:cret@a/simple\n  me:cret@b /c@d"
+    assert masked(text) == "https://…@a/simple\n  …@b /c@d"
+
+
+def test_a_login_is_for_its_host_alone() -> None:
+    """A URL of the same host gets name and password, one of another host does not."""
+    origin = "https://me:cret@host:8/simple"
+    assert with_login("https://host:8/file", origin) == "https://me:cret@host:8/file"
+    for other in ("https://host/file", "https://other/file"):
+        assert with_login(other, origin) == other
+    assert with_login("https://host/file", "https://host") == "https://host/file"
+
+
+def contents(place: Path) -> list[bytes]:
+    """All that the cache holds, unpacked, with the names of its files."""
+    files = [file for file in place.rglob("*") if file.is_file()]
+    names = [file.name.encode() for file in files]
+    return names + [zlib.decompress(file.read_bytes()[32:]) for file in files]
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_the_cache_holds_no_login(buyer: Customer, is_json: bool) -> None:
+    """Pages lose the login, and files are fetched with it, from a kept page too."""
+    stock(buyer, "1.0")
+    buyer.shop.files["up-1-me:cret@notes.txt"] = b""  # a page that repeats the login
+    buyer.shop.user = "me:cret"
+    buyer.shop.is_json = is_json
+    index = f"{buyer.shop.url}/simple"
+    login = index.replace("//", "//me:cret@")
+    public = f"{index}/up/"
+    for path in ("up/m0.py", "up/m1.py"):
+        with buyer.library(indexes=(login,)) as library:
+            [release] = find_releases("up", library)
+            assert release.source.read(path) is not None
+    assert buyer.shop.requests_of("/simple/up/")
+    with buyer.library(indexes=(login,)) as library:
+        page = library.cache.page(public)
+        assert page is not None
+        # What an earlier version has kept.
+        library.cache.keep_page(f"{login}/up/", page._replace(url=f"{login}/up/"))
+        assert any(b"cret" in content for content in contents(buyer.place))
+        find_releases("up", library)
+        age(library, public)
+        find_releases("up", library)
+    assert not any(b"cret" in content for content in contents(buyer.place))
+
+
+def test_two_logins_of_a_host_are_told_apart(buyer: Customer) -> None:
+    """The files of a kept page are fetched with the login of its index."""
+    stock(buyer, "1.0")
+    buyer.shop.user = "me:cret"
+    index = f"{buyer.shop.url}/simple"
+    mine = index.replace("//", "//me:cret@")
+    others = index.replace("//", "//other:one@").replace("/simple", "/none")
+    for path in ("up/m0.py", "up/m1.py"):
+        with buyer.library(indexes=(mine, others)) as library:
+            [release] = find_releases("up", library)
+            assert release.source.read(path) is not None
+
+
+@pytest.mark.parametrize("key", ["indexes", "find_links"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        "me:cret@host.example/simple",
+        "//me:cret@127.0.0.1:1/simple",
+        "https:/me:cret@h/simple",
+        "http://me:cret@127.0.0.1:1/simple",
+        "ftp://me:cret@h/x",
+        "https://me:cr/et@h/x",
+    ],
+)
+def test_no_message_has_a_login(buyer: Customer, key: str, location: str) -> None:
+    """Whatever is wrong with the URL of an index, its name and password are not shown."""
+    stock(buyer, "1.0")
+    places = {"indexes": (), "retries": 0, key: (location,)}
+    with buyer.library(**places) as library, pytest.raises(UpstreamError) as caught:
+        find_releases("up", library)
+    shop = f"{buyer.shop.url}/simple"
+    beside = {"indexes": (shop,), "retries": 0, key: (location,)}
+    if key == "indexes":
+        beside[key] = (location, shop)
+    with buyer.library(**beside) as library:
+        assert len(find_releases("up", library)) == 1
+    for text in (str(caught.value), *buyer.notices):
+        assert "cret" not in text
+        assert "et@" not in text
+        assert "me:" not in text
+    assert buyer.notices
+
+
+@pytest.mark.parametrize("key", ["indexes", "find_links"])
+def test_a_folder_that_is_not_there_is_named(
+    buyer: Customer, tmp_path: Path, key: str
+) -> None:
+    """A missing folder of the settings is an error beside nothing else, and else a notice."""
+    stock(buyer, "1.0")
+    folder = tmp_path / "wheles"
+    shop = f"{buyer.shop.url}/simple"
+    with (
+        buyer.library(**{"indexes": (), key: (str(folder),)}) as library,
+        pytest.raises(UpstreamError, match=f"found no file or folder {folder}, "),
+    ):
+        find_releases("up", library)
+    places = {"indexes": (shop,), "find_links": (str(folder),)}
+    if key == "indexes":
+        places = {"indexes": (shop, str(folder))}
+    with buyer.library(**places) as library:
+        assert len(find_releases("up", library)) == 1
+    [notice] = buyer.notices
+    assert f"found no file or folder {folder}, expected one, or a URL" in notice
+    folder.mkdir()
+    with buyer.library(**places) as library:
+        find_releases("up", library)
+    assert len(buyer.notices) == 1
