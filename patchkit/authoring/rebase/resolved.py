@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\w")
 
 
 class _Piece(NamedTuple):
@@ -38,16 +39,38 @@ class _Piece(NamedTuple):
         return _contains(tokens, with_previous) or _contains(tokens, with_following)
 
     def is_gone(self, ours: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether one side has no token of the piece oftener than the side that took it out.
+        """Whether one side has no word of the piece oftener than the side that took it out.
+
+        Signs count only if the piece has no word: any code that we have put in may have them, too.
 
         Args:
             ours: the tokens of the one side.
             theirs: the tokens of the other side.
         """
-        for token in self.tokens[self.start : self.end]:
+        piece = self.tokens[self.start : self.end]
+        words = [token for token in piece if _WORD.match(token)]
+        for token in words or piece:
             if ours.count(token) > theirs.count(token):
                 return False
         return True
+
+    def is_closed_in(self, tokens: Sequence[str]) -> bool:
+        """Whether other tokens have two that stand beside the place of an empty piece.
+
+        Args:
+            tokens: the other tokens.
+        """
+        before = max(self.start - 2, 0)
+        previous = max(self.start - 1, 0)
+        ranges = (
+            (before, self.start),
+            (previous, self.start + 1),
+            (self.start, self.start + 2),
+        )
+        # At an end of the tokens, there may be but one; of an empty text, there is none.
+        pairs = [self.tokens[start:end] for start, end in ranges]
+        most = max(map(len, pairs))
+        return any(len(pair) == most and _contains(tokens, pair) for pair in pairs)
 
 
 def has_changes(ours: str, base: str, theirs: str) -> bool:
@@ -55,7 +78,8 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
 
     It has each piece of code that the other side has put in, beside a token that is beside it
     there. And it has none of the pieces that the other side has taken out: not beside a token that
-    was beside it, and where nothing came in its place, not a part of it.
+    was beside it, and where nothing came in its place, not a part of it. What stood beside that is
+    there: a side that has taken out all of it has not the rest that the other side has kept.
 
     Args:
         ours: the lines of the one side.
@@ -72,8 +96,10 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         old_piece = _Piece(old_tokens, old_start, old_end)
         new_piece = _Piece(new_tokens, new_start, new_end)
-        if tag == "delete" and not old_piece.is_gone(our_tokens, new_tokens):
-            return False
+        if tag == "delete":
+            is_gone = old_piece.is_gone(our_tokens, new_tokens)
+            if not is_gone or not new_piece.is_closed_in(our_tokens):
+                return False
         if tag == "replace" and old_piece.is_in(our_tokens):
             return False
         if tag in ("insert", "replace") and not new_piece.is_in(our_tokens):
