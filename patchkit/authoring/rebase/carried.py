@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.core.rows.declaration import Change
 from patchkit.core.rows.target import Target
 
@@ -50,3 +51,15 @@ class CarriedChanges(NamedTuple):
     result: str
     changes: Sequence[Change]
     to_review: Sequence[Target] = ()
+
+
+class UpstreamDefinition(NamedTuple):
+    """A definition of upstream in one release.
+
+    Args:
+        module: the module that it stands in.
+        qualname: its qualified name there.
+    """
+
+    module: Definitions
+    qualname: str

@@ -3,37 +3,29 @@
 The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs`.
 """
 
+import ast
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from patchkit.authoring.piles.guards import CODE
-from patchkit.authoring.rebase.carried import CarriedChanges
-from patchkit.authoring.rebase.merging import is_resolved, merged_copy
+from patchkit.authoring.rebase.carried import CarriedChanges, UpstreamDefinition
+from patchkit.authoring.rebase.merging import merged_copy
+from patchkit.authoring.rebase.subclass_members import own_members, with_members_of
 from patchkit.authoring.source.body_code import BodyCode
 from patchkit.authoring.source.definitions import Definitions, names_in
 from patchkit.authoring.source.edits import all_edited, edits, syntax_hash
+from patchkit.authoring.source.global_names import used_names
+from patchkit.authoring.source.import_lines import with_import
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.authoring.source.transplant import make
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace
+from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError, TargetError
 
 _ONLY_NEW = (
     "it was written for the later release by hand, and nothing is left to keep for earlier ones; "
     "rebase it without --keep"
 )
-
-
-class UpstreamDefinition(NamedTuple):
-    """A definition of upstream in one release.
-
-    Args:
-        module: the module that it stands in.
-        qualname: its qualified name there.
-    """
-
-    module: Definitions
-    qualname: str
 
 
 def merged_edits(
@@ -100,6 +92,8 @@ def merged_replacement(
 ) -> CarriedChanges:
     """Merge a definition of a body with upstream's changes of what it replaces.
 
+    Of a class that derives from upstream's, each member is merged with the one that it overrides.
+
     Args:
         change: the Replace that refers to the definition.
         old: its target in the old release.
@@ -120,20 +114,30 @@ def merged_replacement(
     base = old.module.as_in_body(old.qualname, name)
     theirs = new.module.as_in_body(new.qualname, name)
     ours = body.read().renamed(by, name)
+    own: set[str] = set()
+    to_review: list[Target] = []
+    node = body.read().named[by]
+    if isinstance(node, ast.ClassDef) and not change.unrelated:
+        # It derives from upstream's class, of which it has but some members.
+        own = own_members(ours, name, [old, new])
+        base = with_members_of(ours, name, old, own)
+        theirs = with_members_of(ours, name, new, own)
+        to_review.append(change.place)
+    if syntax_hash(base) == syntax_hash(theirs):
+        return CarriedChanges("unchanged", [change], to_review)
     text = merged_copy(base, ours, theirs)
-    if syntax_hash(text) == syntax_hash(theirs):
+    if syntax_hash(text) == syntax_hash(theirs) and not own:
         return CarriedChanges("retired", ())
     if syntax_hash(text) == syntax_hash(ours):
-        if not is_resolved(base, ours, theirs):
-            return CarriedChanges("unchanged", [change])
+        # It has what upstream changed: a person has written it for the later release.
         if keep:
             raise ScaffoldError(_ONLY_NEW)
-        return CarriedChanges("merged", [change])
+        return CarriedChanges("merged", [change], to_review)
     new_name = name_in_body(by, body.read())
     write_merged(body, text, by, new_name, new.module)
     new_by = change.by.replace(by, new_name)
     merged_change = change.__replace__(by=new_by)
-    return CarriedChanges("merged", [merged_change])
+    return CarriedChanges("merged", [merged_change], to_review)
 
 
 def write_merged(
@@ -149,9 +153,8 @@ def write_merged(
         upstream: the module of the later release that it was merged with.
     """
     definitions = body.read()
-    merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
-    # Names of the body, and those that the row's code uses already, are known there. For any other
-    # name that upstream's module has, `make` gets an import that it writes if the name is used.
+    # Names of the body, and those that the row's code uses already, are known there. Upstream's
+    # module has been imported by the time that the body is, and with it all that it imports.
     known_names = {*definitions.named, *definitions.imports}
     known_names |= names_in(definitions.named[by])
     imports = {
@@ -159,9 +162,10 @@ def write_merged(
         for defined in upstream.named
     }
     imports.update(upstream.imports)
-    for bound, statement in imports.items():
-        if bound not in known_names:
-            merged_module.imports[bound] = statement
+    for name in sorted(used_names(text) - known_names):
+        if name in imports:
+            body.text = with_import(body.read().tree, imports[name])
+    merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
     # `make` writes changes of a module; here that is the body's own text, so that the row's
     # definition in it is replaced, or one is added. It reads only the name of this target.
     target = f"body:{new_name}"

@@ -17,13 +17,14 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.authoring.piles.guards import CODE
-from patchkit.authoring.rebase.carried import CarriedChanges, Conflict, LeftOut
-from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
-from patchkit.authoring.rebase.merged_changes import (
+from patchkit.authoring.rebase.carried import (
+    CarriedChanges,
+    Conflict,
+    LeftOut,
     UpstreamDefinition,
-    merged_edits,
-    merged_replacement,
 )
+from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
+from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
 from patchkit.authoring.rebase.moved_names import with_moved
 from patchkit.authoring.rebase.ranges import (
     carried_requirements,

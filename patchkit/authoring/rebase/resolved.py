@@ -49,10 +49,7 @@ class _Piece(NamedTuple):
         """
         piece = self.tokens[self.start : self.end]
         words = [token for token in piece if _WORD.match(token)]
-        for token in words or piece:
-            if ours.count(token) > theirs.count(token):
-                return False
-        return True
+        return all(ours.count(token) <= theirs.count(token) for token in words or piece)
 
     def is_closed_in(self, tokens: Sequence[str]) -> bool:
         """Whether other tokens have two that stand beside the place of an empty piece.
