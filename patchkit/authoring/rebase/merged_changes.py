@@ -4,7 +4,7 @@ The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from patchkit.authoring.piles.guards import CODE
@@ -12,10 +12,10 @@ from patchkit.authoring.rebase.carried import CarriedChanges, UpstreamDefinition
 from patchkit.authoring.rebase.merging import merged_copy
 from patchkit.authoring.rebase.subclass_members import own_members, with_members_of
 from patchkit.authoring.source.body_code import BodyCode
-from patchkit.authoring.source.definitions import Definitions, names_in
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.authoring.source.edits import all_edited, edits, syntax_hash
 from patchkit.authoring.source.global_names import used_names
-from patchkit.authoring.source.import_lines import with_import
+from patchkit.authoring.source.import_lines import with_import, without_import
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.authoring.source.transplant import make
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace
@@ -89,6 +89,7 @@ def merged_replacement(
     name_in_body: Callable[[str, Definitions], str],
     *,
     keep: bool = False,
+    is_shared: bool = False,
 ) -> CarriedChanges:
     """Merge a definition of a body with upstream's changes of what it replaces.
 
@@ -101,6 +102,7 @@ def merged_replacement(
         body: the text of the body, into which the merged definition is written.
         name_in_body: chooses the name of the merged definition in the body.
         keep: whether the definition is to stay for the old release.
+        is_shared: whether the body is also that of other rows.
 
     Returns:
         The Replace for the later release, and whether it is another one than before.
@@ -132,18 +134,29 @@ def merged_replacement(
         # It has what upstream changed: a person has written it for the later release.
         if keep:
             raise ScaffoldError(_ONLY_NEW)
+        _import_at_top(body, _missing_imports(text, body.read(), new.module))
         return CarriedChanges("merged", [change], to_review)
     new_name = name_in_body(by, body.read())
-    write_merged(body, text, by, new_name, new.module)
+    # What else is in the body is for the later release alone, or for earlier ones, too.
+    is_for_earlier = keep or is_shared
+    write_merged(body, text, by, new_name, new.module, imports_inside=is_for_earlier)
     new_by = change.by.replace(by, new_name)
     merged_change = change.__replace__(by=new_by)
     return CarriedChanges("merged", [merged_change], to_review)
 
 
 def write_merged(
-    body: ModuleText, text: str, by: str, new_name: str, upstream: Definitions
+    body: ModuleText,
+    text: str,
+    by: str,
+    new_name: str,
+    upstream: Definitions,
+    *,
+    imports_inside: bool,
 ) -> None:
     """Write a merged definition into a body, with the imports that it needs.
+
+    Imports that nothing needs any more are taken out: upstream may have taken out what they import.
 
     Args:
         body: the text of the body, which is changed.
@@ -151,21 +164,17 @@ def write_merged(
         by: the qualified name of the row's definition in the body.
         new_name: the name of the merged definition there: `by` to replace the old one.
         upstream: the module of the later release that it was merged with.
+        imports_inside: whether imports go inside the definition, and none is taken out, as a
+            release before the later one lacks what they import, or needs it.
     """
     definitions = body.read()
-    # Names of the body, and those that the row's code uses already, are known there. Upstream's
-    # module has been imported by the time that the body is, and with it all that it imports.
-    known_names = {*definitions.named, *definitions.imports}
-    known_names |= names_in(definitions.named[by])
-    imports = {
-        defined: f"from {upstream.tree.name} import {defined}"
-        for defined in upstream.named
-    }
-    imports.update(upstream.imports)
-    for name in sorted(used_names(text) - known_names):
-        if name in imports:
-            body.text = with_import(body.read().tree, imports[name])
+    used_before = used_names(definitions.renamed(by, by.rpartition(".")[2]))
     merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
+    imports = _missing_imports(text, definitions, upstream)
+    if imports_inside:
+        merged_module.imports.update(imports)
+    else:
+        _import_at_top(body, imports)
     # `make` writes changes of a module; here that is the body's own text, so that the row's
     # definition in it is replaced, or one is added. It reads only the name of this target.
     target = f"body:{new_name}"
@@ -174,3 +183,41 @@ def write_merged(
     if new_name != by:
         change = Add(target, by=name_in_merged)
     make(body, change, new_name, BodyCode(merged_module))
+    if not imports_inside:
+        unused = used_before - used_names(body.text)
+        for name in sorted(unused & definitions.imports.keys()):
+            body.text = without_import(body.read().tree, name)
+
+
+def _missing_imports(
+    text: str, body: Definitions, upstream: Definitions
+) -> dict[str, str]:
+    """Return imports of what code uses of upstream's module, and its body does not bind.
+
+    Args:
+        text: the code.
+        body: the body.
+        upstream: the module.
+
+    Returns:
+        For each name, the statement.
+    """
+    imports = {
+        name: f"from {upstream.tree.name} import {name}" for name in upstream.named
+    }
+    imports.update(upstream.imports)
+    missing = used_names(text) - body.binders.keys()
+    return {name: imports[name] for name in sorted(imports.keys() & missing)}
+
+
+def _import_at_top(body: ModuleText, imports: Mapping[str, str]) -> None:
+    """Write imports at the top of a body.
+
+    Upstream's module is imported before the body, and with it all that it imports.
+
+    Args:
+        body: the text of the body, which is changed.
+        imports: the statements, by the names that they bind.
+    """
+    for statement in imports.values():
+        body.text = with_import(body.read().tree, statement)

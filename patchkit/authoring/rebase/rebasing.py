@@ -333,6 +333,7 @@ class Rebase:
                 self.body,
                 self._name_in_body,
                 keep=self.keep,
+                is_shared=bool(self._names_of_other_rows),
             )
         return CarriedChanges("unchanged", changes, [comparison.new.place])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.packages import row
 
 from authoring.rebase.carried_row import BODY, COPY, F, carry, code, world, written
 
@@ -82,6 +83,42 @@ def test_what_upstream_uses_by_now_is_imported_at_the_top(world: World) -> None:
     assert merged == BODY.partition("def f(a):")[2].replace(
         "run(2)", "loads(textwrap.dedent(walk(2)))"
     )
+
+
+def test_what_a_person_has_left_out_is_imported(world: World) -> None:
+    """The body has upstream's new code, written by hand, without the import that it needs."""
+    new = "import textwrap\n\n\n"
+    new += code("function", step_2="step_2 = textwrap.dedent(2)")
+    body = BODY.replace("run(2)", "textwrap.dedent(2)")
+    rebase = carry(world, F, new, COPY, body=body)
+    assert (rebase.result, rebase.conflicts) == ("merged", [])
+    (text,) = (file.text for file in rebase.files if file.what == "body")
+    assert text == f"import textwrap\n\n{body}"
+
+
+def test_an_import_stays_inside_where_the_body_is_for_earlier_releases_too(
+    world: World,
+) -> None:
+    """Another row with the same body is for a release in which the name may not be there."""
+    new = (
+        f"def walk(n):\n    return n\n\n\n{code('function', step_2='step_2 = walk(2)')}"
+    )
+    other = row("q", "patch_a", "Wrap('up.mod:f', by='more')")
+    body = f"{BODY}\n\ndef more(wrapped, instance, args, kwargs):\n    return 1\n"
+    rebase = carry(world, F, new, COPY, body=body, other_row=other)
+    assert rebase.conflicts == []
+    assert written(rebase, "body").startswith("deff(a):fromup.modimportwalk")
+
+
+def test_an_import_that_nothing_needs_any_more_is_taken_out(world: World) -> None:
+    """Upstream has taken out what it imports, which would make the body fail. Others stay."""
+    old = f"LIMIT = 3\n\n\n{code('function', step_2='step_2 = LIMIT')}"
+    body = "import json\nfrom up.mod import LIMIT\n\n\n"
+    body += code("function", step_2="step_2 = LIMIT", step_7="step_7 = run(77)")
+    rebase = carry(world, old, F, COPY, body=body)
+    assert rebase.conflicts == []
+    (text,) = (file.text for file in rebase.files if file.what == "body")
+    assert text == f"import json\n\n\n{BODY}"
 
 
 def test_a_decorator_that_upstream_put_on_is_imported_before_the_function(
