@@ -4,8 +4,9 @@ The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from patchkit.authoring.piles.guards import CODE
 from patchkit.authoring.rebase.carried import CarriedChanges, UpstreamDefinition
@@ -111,26 +112,17 @@ def merged_replacement(
         ScaffoldError: they cannot be merged.
     """
     by = change.by.removeprefix(CODE)
-    # The three texts of the merge get the same name, so that a renaming is no change in them.
-    name = by.rpartition(".")[2]
-    base = old.module.as_in_body(old.qualname, name)
-    theirs = new.module.as_in_body(new.qualname, name)
-    ours = body.read().renamed(by, name)
-    own: set[str] = set()
+    versions = _versions(change, by, old, new, body.read())
     to_review: list[Target] = []
-    node = body.read().named[by]
-    if isinstance(node, ast.ClassDef) and not change.unrelated:
-        # It derives from upstream's class, of which it has but some members.
-        own = own_members(ours, name, [old, new])
-        base = with_members_of(ours, name, old, own)
-        theirs = with_members_of(ours, name, new, own)
+    if versions.is_subclass:
         to_review.append(change.place)
-    if syntax_hash(base) == syntax_hash(theirs):
+    if syntax_hash(versions.base) == syntax_hash(versions.theirs):
         return CarriedChanges("unchanged", [change], to_review)
-    text = merged_copy(base, ours, theirs)
-    if syntax_hash(text) == syntax_hash(theirs) and not own:
+    text = merged_copy(versions.base, versions.ours, versions.theirs)
+    is_upstreams = syntax_hash(text) == syntax_hash(versions.theirs)
+    if is_upstreams and not versions.own_members:
         return CarriedChanges("retired", ())
-    if syntax_hash(text) == syntax_hash(ours):
+    if syntax_hash(text) == syntax_hash(versions.ours):
         # It has what upstream changed: a person has written it for the later release.
         if keep:
             raise ScaffoldError(_ONLY_NEW)
@@ -143,6 +135,54 @@ def merged_replacement(
     new_by = change.by.replace(by, new_name)
     merged_change = change.__replace__(by=new_by)
     return CarriedChanges("merged", [merged_change], to_review)
+
+
+class _Versions(NamedTuple):
+    """The three versions of a definition, under one name.
+
+    Args:
+        base: that of the old release.
+        ours: that of the body.
+        theirs: that of the later release.
+        is_subclass: whether ours derives from upstream's class, and has but some of its members.
+        own_members: the members of such a class that are the same in all versions.
+    """
+
+    base: str
+    ours: str
+    theirs: str
+    is_subclass: bool = False
+    own_members: Collection[str] = ()
+
+
+def _versions(
+    change: Replace,
+    by: str,
+    old: UpstreamDefinition,
+    new: UpstreamDefinition,
+    definitions: Definitions,
+) -> _Versions:
+    """Return the versions of a definition that are merged.
+
+    Args:
+        change: the Replace that refers to it.
+        by: its qualified name in the body.
+        old: its target in the old release.
+        new: its target in the later release.
+        definitions: the body.
+    """
+    # They get the same name, so that a renaming is no change in them.
+    name = by.rpartition(".")[2]
+    ours = definitions.renamed(by, name)
+    is_class = isinstance(definitions.named[by], ast.ClassDef)
+    if is_class and not change.unrelated:
+        own = own_members(ours, name, [old, new])
+        base = with_members_of(ours, name, old, own)
+        theirs = with_members_of(ours, name, new, own)
+        return _Versions(base, ours, theirs, is_subclass=True, own_members=own)
+    base = old.module.as_in_body(old.qualname, name)
+    theirs = new.module.as_in_body(new.qualname, name)
+    return _Versions(base, ours, theirs)
 
 
 def write_merged(

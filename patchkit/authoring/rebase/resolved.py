@@ -57,17 +57,14 @@ class _Piece(NamedTuple):
         Args:
             tokens: the other tokens.
         """
-        before = max(self.start - 2, 0)
-        previous = max(self.start - 1, 0)
-        ranges = (
-            (before, self.start),
-            (previous, self.start + 1),
-            (self.start, self.start + 2),
-        )
-        # At an end of the tokens, there may be but one; of an empty text, there is none.
-        pairs = [self.tokens[start:end] for start, end in ranges]
-        most = max(map(len, pairs))
-        return any(len(pair) == most and _contains(tokens, pair) for pair in pairs)
+        # In an empty text there are none, and any tokens have these.
+        count = min(2, len(self.tokens))
+        for distance in (2, 1, 0):
+            first = max(self.start - distance, 0)
+            pair = self.tokens[first : first + 2]
+            if len(pair) == count and _contains(tokens, pair):
+                return True
+        return False
 
 
 def has_changes(ours: str, base: str, theirs: str) -> bool:

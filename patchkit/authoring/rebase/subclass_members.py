@@ -34,7 +34,7 @@ def own_members(
     for member in _members(_module(text), name):
         member_name = name_of(member)
         overridden = {f"{qualname}.{member_name}" for qualname in qualnames}
-        if overridden.isdisjoint(upstream_names) or _calls_super(member):
+        if overridden.isdisjoint(upstream_names) or _calls_super(member, name):
             own.add(member_name)
     return own
 
@@ -80,11 +80,18 @@ def _members(module: Definitions, name: str) -> list[ast.stmt]:
     return [statement for statement in statements if name_of(statement)]
 
 
-def _calls_super(member: ast.stmt) -> bool:
-    """Whether a method calls the one of its name that it overrides: `super().run()` in `run`."""
+def _calls_super(member: ast.stmt, owner: str) -> bool:
+    """Whether a method of a class calls what it overrides: `super().run()` in `run`.
+
+    `super(Upstream, self).run()` calls what upstream's method overrides: it stands in a copy.
+    """
     for node in ast.walk(member):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
-            is_super = dotted(node.value.func) == "super"
+            call = node.value
+            start = owner
+            if call.args:
+                start = dotted(call.args[0])
+            is_super = dotted(call.func) == "super" and start == owner
             if is_super and node.attr == getattr(member, "name", ""):
                 return True
     return False

@@ -170,6 +170,16 @@ def test_a_member_that_calls_what_it_overrides_is_no_copy(world: World) -> None:
     assert (rebase.result, rebase.conflicts) == ("unchanged", [])
 
 
+def test_a_member_that_skips_upstreams_class_is_a_copy(world: World) -> None:
+    """`super(A, self)` begins above upstream's class, as upstream's own member does."""
+    old = OLD_CLASS.replace("first = a + 1", "super().run(a)")
+    new = NEW_CLASS.replace("first = a + 1", "super().run(a)")
+    body = OWN_RUN.replace("first = a + 1", "super(A, self).run(a)")
+    rebase = carry(world, old, new, REPLACE_CLASS, body=body)
+    assert (rebase.result, rebase.conflicts) == ("merged", [])
+    assert "second=a+20" in written(rebase, "body")
+
+
 def test_a_member_that_upstream_took_out_is_a_conflict(world: World) -> None:
     """What the subclass overrides is called by nobody then."""
     new = OLD_CLASS.replace("def run", "def walk")
