@@ -182,6 +182,7 @@ class Drawing:
     paths: Sequence[str]
     random: Random
     _used: set[Place] = field(default_factory=set)
+    _count: int = 0
 
     @cached_property
     def places(self) -> dict[str, list[Place]]:
@@ -212,13 +213,12 @@ class Drawing:
             hashes.add(of_nodes([module.named[name]]))
         return "changes" if len(hashes) > 1 else "same"
 
-    def rows(self, kind: str, fate: str, number: int) -> Iterator[DrawnRow]:
+    def rows(self, kind: str, fate: str) -> Iterator[DrawnRow]:
         """Yield rows of a kind, in the order in which they are drawn.
 
         Args:
             kind: One of `KINDS`.
             fate: What is to become of the target.
-            number: The number of the row.
         """
         is_class_that_changes = kind == "AddField" and fate == "comes"
         places = list(self.places["changes" if is_class_that_changes else fate])
@@ -227,10 +227,11 @@ class Drawing:
             if place in self._used:
                 continue
             try:
-                row = self._row(kind, fate, number, place)
+                row = self._row(kind, fate, self._count, place)
             except (PatchkitError, SyntaxError):
                 continue
             if row:
+                self._count += 1
                 self._used.add(place)
                 yield row
 
@@ -263,7 +264,7 @@ class Drawing:
             body = (
                 "def own(wrapped, instance, args, kwargs):\n    return wrapped(*args)\n"
             )
-            own = Wrap(target, by="own")
+            own: Change = Wrap(target, by="own")
             if kind == "Add":
                 own = Add(f"{module.tree.name}:own_{number}", by="own")
             return DrawnRow(name, kind, fate, (own,), body)

@@ -63,6 +63,16 @@ def patch_of(row: DrawnRow) -> Patch:
     return declared.patch
 
 
+def changes_of(row: DrawnRow) -> list[Change]:
+    """The changes of a row, as its file has them now."""
+    return list(patch_of(row).changes)
+
+
+def target_of(row: DrawnRow) -> str:
+    """The target of a row by now."""
+    return str(changes_of(row)[0].place)
+
+
 def reasons(report: Mapping[str, Any]) -> str:
     """Why a row was not carried."""
     return "; ".join(str(one["reason"]) for one in report["conflicts"])
@@ -99,7 +109,7 @@ class Carrier:
     def carry(self, row: DrawnRow) -> bool:
         """Rebase a row; return whether it is for the later release then."""
         is_copy = row.kind.startswith(("Replace", "Edit"))
-        target = str(patch_of(row).changes[0].place)
+        target = target_of(row)
         ours = own_code(row, self._old) if is_copy else ""
         report = self.rebase(row)
         self._faults.counts[f"{row.kind}: {report['result']}"] += 1
@@ -108,7 +118,7 @@ class Carrier:
         if report["result"] == "conflict":
             sides = self._sides(row, ours, target, target)
             return self._is_resolved(row, target, sides, report)
-        new_target = str(patch_of(row).changes[0].place)
+        new_target = target_of(row)
         if new_target != target:
             self._faults.tell(row, f"{target} has moved to {new_target}")
             self._faults.counts["moved"] += 1
@@ -221,16 +231,17 @@ class Carrier:
         """Write resolved code into the body, or as Edits into the row, as a person would."""
         if row.kind == "Edit":
             patch = patch_of(row)
-            first = patch.changes[0]
-            new: list[list[Change]] = [[] for _ in patch.changes]
+            first, *others = changes_of(row)
+            new: list[list[Change]] = [[], *[[] for _ in others]]
             for edit in edits(theirs, text) or ():
                 new[0].append(first.__replace__(old=edit.old, new=edit.new))
             file = Path(row.name, "__init__.py")
-            content = file.read_bytes()
-            file.write_bytes(with_changes(file, content, patch, new, patch.requires))
+            written = file.read_bytes()
+            requires = tuple(patch.requires)
+            file.write_bytes(with_changes(file, written, patch, new, requires))
             return
         body = body_file(row)
-        module = self._new.defined(str(patch_of(row).changes[0].place))
+        module = self._new.defined(target_of(row))
         assert module
         imports = imports_for(module[0], text, row.changes[0].body_name)
         if row.kind == "Replace by subclass":
@@ -248,9 +259,9 @@ def body_file(row: DrawnRow) -> Path:
 
 def own_code(row: DrawnRow, release: Release) -> str:
     """The code that a row leads to in a release that it is for."""
-    changes = patch_of(row).changes
+    changes = changes_of(row)
     if row.kind == "Edit":
-        text = upstream_code(release, str(changes[0].place), "") or ""
+        text = upstream_code(release, target_of(row), "") or ""
         return all_edited([one for one in changes if isinstance(one, Edit)], text)
     body = Definitions.of("body.py", body_file(row).read_bytes())
     name = changes[0].body_name
@@ -295,20 +306,21 @@ def draw(drawing: Drawing, folder: Path) -> list[DrawnRow]:
     """Draw rows that `check` has nothing against, and write their packs."""
     rows: list[DrawnRow] = []
     for kind, fate, count in KINDS:
-        wanted = len(rows) + count
-        while len(rows) < wanted:
-            row = next(drawing.rows(kind, fate, len(rows)), None)
-            if row is None:
-                print(f"{wanted - len(rows)} rows are missing: {kind}, {fate}")
-                break
+        missing = count
+        for row in drawing.rows(kind, fate):
             row.write(folder, "vllm>=0.28,<0.29")
             words = ["--releases", f"vllm=={VERSIONS[0]}", "--format", "json"]
             _, out, _ = run("check", row.patch, "--patches", row.name, *words)
             findings = json.loads(out)["findings"] if out else [{"severity": "error"}]
             if any(one["severity"] == "error" for one in findings):
                 shutil.rmtree(folder / row.name)
-            else:
-                rows.append(row)
+                continue
+            rows.append(row)
+            missing -= 1
+            if not missing:
+                break
+        if missing:
+            print(f"{missing} rows are missing: {kind}, {fate}")
     return rows
 
 
@@ -347,7 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows = [row for row in rows if carrier.carry(row)]
             exports = Exports(release, faults, Path(top, "tree"))
             for row in rows:
-                target = str(patch_of(row).changes[0].place)
+                target = target_of(row)
                 code = ""
                 if row.kind in ("Edit", "Replace function", "Replace class"):
                     code = own_code(row, release)

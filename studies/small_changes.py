@@ -126,7 +126,7 @@ def of_literals(
         new = ""
         if isinstance(part.value, str) and part.value.isidentifier():
             new = repr(f"{part.value}_{number}")
-        elif type(part.value) in (int, float):
+        elif isinstance(part.value, (int, float)) and part.value not in (True, False):
             new = repr(part.value + number)
         if new:
             before = line[: part.col_offset]

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from patchkit.analysis.check.added_names import AddedNames
-from patchkit.analysis.check.comparison import Comparison, Side, compare
+from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
@@ -37,6 +37,7 @@ from patchkit.authoring.source.definitions import Definitions
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.core.rows.declaration import (
     Add,
+    AddField,
     AfterImport,
     Change,
     Edit,
@@ -284,10 +285,13 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
-        # An Add or a Provide brings what upstream lacks; a later release may have it itself.
+        # These bring what upstream lacks; a later release may have it itself.
+        brought = target
+        if isinstance(first, AddField):
+            brought = Target(target.module, f"{target.qualname}.{first.name}")
+        if isinstance(first, (Add, AddField, Provide)) and self.new.has(brought):
+            return CarriedChanges("retired", ())
         if isinstance(first, (Add, Provide)):
-            if self.new.has(target):
-                return CarriedChanges("retired", ())
             return CarriedChanges("unchanged", changes)
         if self.pack_adds(target) and not self.new.has(target):
             return CarriedChanges("unchanged", changes)
@@ -328,8 +332,8 @@ class Rebase:
         if isinstance(first, Replace) and self.body:
             return merged_replacement(
                 first,
-                _definition(self.old, comparison.old),
-                _definition(self.new, comparison.new),
+                UpstreamDefinition.read(self.old, comparison.old),
+                UpstreamDefinition.read(self.new, comparison.new),
                 self.body,
                 self._name_in_body,
                 keep=self.keep,
@@ -388,10 +392,3 @@ def _group_key(index: int, change: Change) -> object:
     if isinstance(change, Edit):
         return change.__replace__(old="", new="", count=1)
     return index
-
-
-def _definition(release: CheckedRelease, side: Side) -> UpstreamDefinition:
-    """Read the definition of a target in a release, with the module that it stands in."""
-    path = side.facts.path
-    module = Definitions.of(path, release.source.read(path) or b"")
-    return UpstreamDefinition(module, side.facts.qualname)

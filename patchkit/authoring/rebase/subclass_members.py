@@ -26,15 +26,16 @@ def own_members(
     Returns:
         The names of the members.
     """
-    upstream_names: set[str] = set()
-    for release in releases:
-        upstream_names.update(release.module.named)
-    qualnames = {release.qualname for release in releases}
     own: set[str] = set()
-    for member in _members(_module(text), name):
+    module = Definitions.of("body.py", text.encode())
+    for member in _members(module, name):
         member_name = name_of(member)
-        overridden = {f"{qualname}.{member_name}" for qualname in qualnames}
-        if overridden.isdisjoint(upstream_names) or _calls_super(member, name):
+        is_own = True
+        for release in releases:
+            overridden = f"{release.qualname}.{member_name}"
+            if overridden in release.module.named:
+                is_own = _calls_super(member, name)
+        if is_own:
             own.add(member_name)
     return own
 
@@ -68,11 +69,6 @@ def with_members_of(
     return changed.text
 
 
-def _module(text: str) -> Definitions:
-    """Read a class as a module that has nothing else."""
-    return Definitions.of("body.py", text.encode())
-
-
 def _members(module: Definitions, name: str) -> list[ast.stmt]:
     """List the statements of a class that define one member each."""
     node = module.named[name]
@@ -85,13 +81,16 @@ def _calls_super(member: ast.stmt, owner: str) -> bool:
 
     `super(Upstream, self).run()` calls what upstream's method overrides: it stands in a copy.
     """
+    own_name = getattr(member, "name", "")
     for node in ast.walk(member):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
-            call = node.value
-            start = owner
-            if call.args:
-                start = dotted(call.args[0])
-            is_super = dotted(call.func) == "super" and start == owner
-            if is_super and node.attr == getattr(member, "name", ""):
-                return True
+        if not isinstance(node, ast.Attribute):
+            continue
+        call = node.value
+        if node.attr != own_name or not isinstance(call, ast.Call):
+            continue
+        start = owner
+        if call.args:
+            start = dotted(call.args[0])
+        if dotted(call.func) == "super" and start == owner:
+            return True
     return False
