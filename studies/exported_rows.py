@@ -192,19 +192,21 @@ class Exports:
                     self._import(python, row, Path(folder, path), text)
 
     def _import(self, python: str, row: DrawnRow, file: Path, text: bytes) -> None:
-        """Import a module as the release has it, and as it is changed."""
+        """Import a module as it is changed; its error may be one that the release has, too."""
         folder = file
         while (folder / "__init__.py").exists() or folder == file:
             folder = folder.parent
         name = ".".join(file.relative_to(folder).with_suffix("").parts)
         module = name.removesuffix(".__init__")
-        outcomes = [imported(python, folder, module)]
+        original = file.read_bytes()
         file.unlink()  # a link to the installed file
         file.write_bytes(text)
-        outcomes.append(imported(python, folder, module))
-        self._faults.counts[f"import: {outcomes[1] or 'fine'}"] += 1
-        if outcomes[0] != outcomes[1]:
-            self._faults.add(row, f"import of {module}: {outcomes}")
+        error = imported(python, folder, module)
+        self._faults.counts[f"import: {error or 'fine'}"] += 1
+        if error:
+            file.write_bytes(original)
+            if error != imported(python, folder, module):
+                self._faults.add(row, f"import of {module}: {error}")
 
 
 def imported(python: str, folder: Path, module: str) -> str:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 VERSIONS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0")
 IMPORTED = "0.32.0"
-FILES = 700
+FILES = 400
 """How many files of a release rows are drawn from."""
 
 
