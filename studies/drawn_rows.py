@@ -62,6 +62,10 @@ KINDS = (
 )
 """Kinds of rows, what later releases make of their targets, and how many rows are drawn."""
 OF_ANY_FUNCTION = ("Edit", "Wrap")
+OF_A_FILE = 4
+"""How many definitions of a file are looked at for one kind of row."""
+OF_ALL_FILES = 300
+"""How many files are looked at for one kind of row."""
 SHORTEST = 6
 LONGEST_CLASS = 250
 
@@ -184,24 +188,31 @@ class Drawing:
     _used: set[Place] = field(default_factory=set)
     _count: int = 0
 
-    @cached_property
-    def places(self) -> dict[str, list[Place]]:
-        """The definitions that rows are drawn for, by what becomes of them."""
-        places: dict[str, list[Place]] = {
-            fate: [] for fate in ("changes", "same", "gone", "comes")
-        }
-        for path in self.paths:
+    def _places(self, kind: str, *, comes: bool) -> Iterator[Place]:
+        """Yield definitions in a drawn order, a few of each file.
+
+        Args:
+            kind: The kind of row that they are for.
+            comes: Whether they are functions that only the latest release has.
+        """
+        paths = self.random.sample(self.paths, len(self.paths))
+        if kind == "AddField":  # most dataclasses are there
+            paths = [path for path in paths if "config" in path]
+        for path in paths[:OF_ALL_FILES]:
             first = self.releases[0].module(path)
             last = self.releases[-1].module(path)
-            named = first.named if first else {}
-            for name, node in named.items():
-                if isinstance(node, (*DEFS, ast.ClassDef)):
-                    places[self._fate(path, name)].append(Place(path, name))
-            for name, node in last.named.items() if first and last else ():
-                is_function = isinstance(node, ast.FunctionDef) and "." not in name
-                if first and is_function and name not in first.binders:
-                    places["comes"].append(Place(path, name))
-        return places
+            names: list[str] = []
+            if comes and first and last:
+                for name, node in last.named.items():
+                    is_function = isinstance(node, ast.FunctionDef) and "." not in name
+                    if is_function and name not in first.binders:
+                        names.append(name)
+            elif first:
+                for name, node in first.named.items():
+                    if isinstance(node, (*DEFS, ast.ClassDef)):
+                        names.append(name)
+            for name in self.random.sample(names, min(OF_A_FILE, len(names))):
+                yield Place(path, name)
 
     def _fate(self, path: str, name: str) -> str:
         """What becomes of a definition in later releases."""
@@ -220,11 +231,13 @@ class Drawing:
             kind: One of `KINDS`.
             fate: What is to become of the target.
         """
-        is_class_that_changes = kind == "AddField" and fate == "comes"
-        places = list(self.places["changes" if is_class_that_changes else fate])
-        self.random.shuffle(places)
-        for place in places:
-            if place in self._used:
+        comes = kind == "Add" and fate == "comes"
+        expected = fate
+        if kind == "AddField":
+            expected = "changes"
+        for place in self._places(kind, comes=comes):
+            is_fit = comes or self._fate(place.path, place.name) == expected
+            if place in self._used or not is_fit:
                 continue
             try:
                 row = self._row(kind, fate, self._count, place)

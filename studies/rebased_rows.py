@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 VERSIONS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0", "0.33.0")
 IMPORTED = "0.32.0"
-FILES = 400
-"""How many files of a release rows are drawn from."""
 
 
 def patch_of(row: DrawnRow) -> Patch:
@@ -319,8 +317,7 @@ def draw(drawing: Drawing, folder: Path) -> list[DrawnRow]:
             missing -= 1
             if not missing:
                 break
-        if missing:
-            print(f"{missing} rows are missing: {kind}, {fate}")
+        print(f"{count - missing} of {count} rows: {kind}, {fate}", flush=True)
     return rows
 
 
@@ -344,8 +341,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         for release in releases:
             release.source.prefetch(release.python_files)
-        paths = chooser.sample(releases[0].python_files, FILES)
-        rows = draw(Drawing(releases, paths, chooser), Path(top))
+        drawing = Drawing(releases, releases[0].python_files, chooser)
+        rows = draw(drawing, Path(top))
         print(f"{len(rows)} rows")
         to_kill = chooser.sample(
             [row for row in rows if row.fate == "changes"], options.kills
