@@ -29,6 +29,8 @@ class _Piece(NamedTuple):
     def is_in(self, tokens: Sequence[str]) -> bool:
         """Whether other tokens have the piece beside a token that is beside it here.
 
+        An empty piece is the place of what was taken out; in an empty side, any tokens have it.
+
         Args:
             tokens: the other tokens.
         """
@@ -36,7 +38,11 @@ class _Piece(NamedTuple):
         following = self.end + 1
         with_previous = self.tokens[previous : self.end]
         with_following = self.tokens[self.start : following]
-        return _contains(tokens, with_previous) or _contains(tokens, with_following)
+        for neighbours in (with_previous, with_following):
+            # An empty piece has no token before it, or behind it, at an end of the side.
+            if neighbours and _contains(tokens, neighbours):
+                return True
+        return not self.tokens
 
     def is_gone(self, ours: Sequence[str], theirs: Sequence[str]) -> bool:
         """Whether one side has no word of the piece oftener than the side that took it out.
@@ -50,21 +56,6 @@ class _Piece(NamedTuple):
         piece = self.tokens[self.start : self.end]
         words = [token for token in piece if _WORD.match(token)]
         return all(ours.count(token) <= theirs.count(token) for token in words or piece)
-
-    def is_closed_in(self, tokens: Sequence[str]) -> bool:
-        """Whether other tokens have two that stand beside the place of an empty piece.
-
-        Args:
-            tokens: the other tokens.
-        """
-        # In an empty text there are none, and any tokens have these.
-        count = min(2, len(self.tokens))
-        for distance in (2, 1, 0):
-            first = max(self.start - distance, 0)
-            pair = self.tokens[first : first + 2]
-            if len(pair) == count and _contains(tokens, pair):
-                return True
-        return False
 
 
 def has_changes(ours: str, base: str, theirs: str) -> bool:
@@ -90,13 +81,11 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         old_piece = _Piece(old_tokens, old_start, old_end)
         new_piece = _Piece(new_tokens, new_start, new_end)
-        if tag == "delete":
-            is_gone = old_piece.is_gone(our_tokens, new_tokens)
-            if not is_gone or not new_piece.is_closed_in(our_tokens):
-                return False
+        if tag == "delete" and not old_piece.is_gone(our_tokens, new_tokens):
+            return False
         if tag == "replace" and old_piece.is_in(our_tokens):
             return False
-        if tag in ("insert", "replace") and not new_piece.is_in(our_tokens):
+        if tag != "equal" and not new_piece.is_in(our_tokens):
             return False
     return old_tokens != new_tokens
 

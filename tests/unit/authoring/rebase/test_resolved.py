@@ -37,6 +37,7 @@ def test_ours_has_what_they_changed(ours: str, base: str, theirs: str) -> None:
         ("x = f(b)", "x = f(a)", "x = f( a )"),
         ("x = f(a) or b", "x = f(a)", "x = f(a)[0]"),
         ("", "x = f(a, old=1)", "x = f(a)"),
+        ("", "b = g(0)\nx = f(a)", "x = f(a)"),
         ("y = 1", "x = f(a, old=1)", "x = f(a)"),
     ],
 )
