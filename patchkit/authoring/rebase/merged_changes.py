@@ -4,6 +4,7 @@ The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs
 """
 
 import ast
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -224,9 +225,11 @@ def write_merged(
         change = Add(target, by=name_in_merged)
     make(body, change, new_name, BodyCode(merged_module))
     if not imports_inside:
-        unused = used_before - used_names(body.text)
-        for name in sorted(unused & definitions.imports.keys()):
-            body.text = without_import(body.read().tree, name)
+        for name in sorted(used_before & definitions.imports.keys()):
+            shortened = without_import(body.read().tree, name)
+            # The name may be in an annotation, which is text to Python, or in a string.
+            if not re.search(rf"\b{name}\b", shortened):
+                body.text = shortened
 
 
 def _missing_imports(

@@ -121,6 +121,16 @@ def test_an_import_that_nothing_needs_any_more_is_taken_out(world: World) -> Non
     assert text == f"import json\n\n\n{BODY}"
 
 
+def test_an_import_that_annotations_need_stays(world: World) -> None:
+    """Upstream has taken out one use; annotations are text in this body, and still have it."""
+    old = f"from json import loads\n\n\n{code('function', step_2='step_2 = loads')}"
+    body = "from __future__ import annotations\n\nfrom json import loads\n\n\n"
+    body += code("function", step_2="step_2 = loads", step_7="step_7: loads = run(77)")
+    rebase = carry(world, old, F, COPY, body=body)
+    assert rebase.conflicts == []
+    assert "fromjsonimportloads" in written(rebase, "body")
+
+
 def test_a_decorator_that_upstream_put_on_is_imported_before_the_function(
     world: World,
 ) -> None:
