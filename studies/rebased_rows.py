@@ -300,10 +300,12 @@ def with_own_line(text: str) -> str:
     return "\n".join(lines)
 
 
-def draw(drawing: Drawing, folder: Path) -> list[DrawnRow]:
+def draw(
+    drawing: Drawing, folder: Path, kinds: Sequence[tuple[str, str, int]]
+) -> list[DrawnRow]:
     """Draw rows that `check` has nothing against, and write their packs."""
     rows: list[DrawnRow] = []
-    for kind, fate, count in KINDS:
+    for kind, fate, count in kinds:
         missing = count
         for row in drawing.rows(kind, fate):
             row.write(folder, "vllm>=0.28,<0.29")
@@ -327,8 +329,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=(__doc__ or "").strip().partition("\n")[0]
     )
     parser.add_argument("--seed", type=int, default=28)
+    parser.add_argument("--kind", help="such as 'Replace function'; default: all")
     parser.add_argument("--imports", metavar="PYTHON")
     parser.add_argument("--kills", type=int, default=0, metavar="N")
+    parser.add_argument("--no-exports", action="store_true")
     options = parser.parse_args(arguments)
     chooser = random.Random(options.seed)
     faults = Faults()
@@ -342,7 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for release in releases:
             release.source.prefetch(release.python_files)
         drawing = Drawing(releases, releases[0].python_files, chooser)
-        rows = draw(drawing, Path(top))
+        kinds = [kind for kind in KINDS if options.kind in (None, kind[0])]
+        rows = draw(drawing, Path(top), kinds)
         print(f"{len(rows)} rows")
         to_kill = chooser.sample(
             [row for row in rows if row.fate == "changes"], options.kills
@@ -354,6 +359,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     kill_each(faults, row, release.version)
                 carrier = Carrier(releases[index - 1], release, faults)
                 rows = [row for row in rows if carrier.carry(row)]
+            print(f"{release.version}: {len(rows)} rows", flush=True)
+            if options.no_exports:
+                continue
             exports = Exports(release, faults, Path(top, "tree"))
             for row in rows:
                 target = target_of(row)
@@ -364,7 +372,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.imports and release.version == IMPORTED:
                 exports.import_some(options.imports, chooser)
             exports.close()
-            print(f"{release.version}: {len(rows)} rows", flush=True)
         os.chdir("/")
     return faults.report()
 

@@ -73,6 +73,9 @@ class UpstreamDefinition(NamedTuple):
         Args:
             release: the release.
             side: the target in that release.
+
+        Returns:
+            The definition.
         """
         path = side.facts.path
         content = release.source.read(path) or b""
