@@ -68,17 +68,6 @@ def made_alike(old: ast.stmt, new: ast.stmt) -> bool:
     return of_nodes(old_decorators) == of_nodes(new_decorators)
 
 
-def does_nothing(node: ast.stmt) -> bool:
-    """Whether a statement has no effect: a docstring, another text alone, `pass`.
-
-    Args:
-        node: the statement.
-    """
-    if isinstance(node, ast.Pass):
-        return True
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def is_dataclass(node: ast.stmt) -> bool:
     """Return whether a class has a decorator that makes dataclasses; vLLM's own is `config`.
 

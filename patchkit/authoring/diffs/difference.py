@@ -16,7 +16,6 @@ from patchkit.authoring.diffs.changed_imports import (
 )
 from patchkit.authoring.diffs.compared_names import (
     definition_hash,
-    does_nothing,
     made_alike,
     outermost,
 )
@@ -28,6 +27,7 @@ from patchkit.authoring.diffs.stale_uses import ChangedNames, StaleUse, stale_us
 from patchkit.authoring.diffs.table_items import ChangedItem, changed_items
 from patchkit.authoring.source.definitions import Definitions, is_for_types, names_in
 from patchkit.authoring.source.edits import edits
+from patchkit.authoring.source.subclasses import does_nothing
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace
 from patchkit.errors import ScaffoldError
 

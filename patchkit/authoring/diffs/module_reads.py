@@ -11,8 +11,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
-from patchkit.authoring.source.definitions import IMPORTS, Definitions, is_for_types
-from patchkit.authoring.source.global_names import bound_names
+from patchkit.authoring.source.definitions import (
+    IMPORTS,
+    Definitions,
+    is_for_types,
+    names_in,
+)
+from patchkit.authoring.source.loops import made_in
 
 _OBJECTS = (ast.Dict, ast.List, ast.Set, ast.Lambda)
 """Values of which each is an object of its own, whose copies patchkit finds and repoints."""
@@ -179,11 +184,11 @@ def _reads_in(
     inner = names
     if isinstance(node, _COMPREHENSIONS):
         for generator in node.generators:
-            inner = inner - _stored(generator.target)
+            inner = inner - names_in(generator.target)
     parts = _parts_without_annotations(node)
     if isinstance(node, ast.ClassDef):
         # What the body of a class binds hides the names for itself, and not for its methods.
-        own_names = _bound_by(node.body)
+        own_names = made_in(node.body)
         for part in parts:
             is_method = isinstance(part, DEFS)
             seen = names if is_method else names - own_names
@@ -212,7 +217,7 @@ def _reads_of_function(
         body.append(node.body)
     else:
         body += node.body
-        own_names |= _bound_by(node.body)
+        own_names |= made_in(node.body)
         own_names -= _globals_of(node.body)
     for part in body:
         yield from _reads_in(part, names - own_names, is_in_function=True)
@@ -227,23 +232,6 @@ def _parts_without_annotations(node: ast.AST) -> Iterator[ast.AST]:
         for part in parts:
             if isinstance(part, ast.AST):
                 yield part
-
-
-def _stored(target: ast.AST) -> set[str]:
-    """Return the names in the target of an assignment."""
-    names: set[str] = set()
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-    return names
-
-
-def _bound_by(body: Iterable[ast.stmt]) -> set[str]:
-    """Return the names that the statements of a block bind."""
-    names: set[str] = set()
-    for statement in body:
-        names |= bound_names(statement)
-    return names
 
 
 def _globals_of(body: Iterable[ast.stmt]) -> set[str]:

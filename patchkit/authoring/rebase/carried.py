@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from patchkit.analysis.check.comparison import Side
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.core.rows.declaration import Change
 from patchkit.core.rows.target import Target
 
@@ -50,3 +53,31 @@ class CarriedChanges(NamedTuple):
     result: str
     changes: Sequence[Change]
     to_review: Sequence[Target] = ()
+
+
+class UpstreamDefinition(NamedTuple):
+    """A definition of upstream in one release.
+
+    Args:
+        module: the module that it stands in.
+        qualname: its qualified name there.
+    """
+
+    module: Definitions
+    qualname: str
+
+    @classmethod
+    def read(cls, release: CheckedRelease, side: Side) -> "UpstreamDefinition":
+        """Read the definition of a target, with the module that it stands in.
+
+        Args:
+            release: the release.
+            side: the target in that release.
+
+        Returns:
+            The definition.
+        """
+        path = side.facts.path
+        content = release.source.read(path) or b""
+        module = Definitions.of(path, content)
+        return cls(module, side.facts.qualname)

@@ -3,37 +3,31 @@
 The versions of the code are called as in `rebasing`: `base`, `ours` and `theirs`.
 """
 
-from collections.abc import Callable, Sequence
+import ast
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from patchkit.authoring.piles.guards import CODE
-from patchkit.authoring.rebase.carried import CarriedChanges
-from patchkit.authoring.rebase.merging import is_resolved, merged_copy
+from patchkit.authoring.rebase.carried import CarriedChanges, UpstreamDefinition
+from patchkit.authoring.rebase.merging import merged_copy
+from patchkit.authoring.rebase.subclass_members import own_members, with_members_of
 from patchkit.authoring.source.body_code import BodyCode
-from patchkit.authoring.source.definitions import Definitions, names_in
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.authoring.source.edits import all_edited, edits, syntax_hash
+from patchkit.authoring.source.global_names import used_names
+from patchkit.authoring.source.import_lines import with_import, without_import
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.authoring.source.transplant import make
 from patchkit.core.rows.declaration import Add, Change, Edit, Replace
+from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError, TargetError
 
 _ONLY_NEW = (
     "it was written for the later release by hand, and nothing is left to keep for earlier ones; "
     "rebase it without --keep"
 )
-
-
-class UpstreamDefinition(NamedTuple):
-    """A definition of upstream in one release.
-
-    Args:
-        module: the module that it stands in.
-        qualname: its qualified name there.
-    """
-
-    module: Definitions
-    qualname: str
 
 
 def merged_edits(
@@ -97,8 +91,11 @@ def merged_replacement(
     name_in_body: Callable[[str, Definitions], str],
     *,
     keep: bool = False,
+    is_shared: bool = False,
 ) -> CarriedChanges:
     """Merge a definition of a body with upstream's changes of what it replaces.
+
+    Of a class that derives from upstream's, each member is merged with the one that it overrides.
 
     Args:
         change: the Replace that refers to the definition.
@@ -107,6 +104,7 @@ def merged_replacement(
         body: the text of the body, into which the merged definition is written.
         name_in_body: chooses the name of the merged definition in the body.
         keep: whether the definition is to stay for the old release.
+        is_shared: whether the body is also that of other rows.
 
     Returns:
         The Replace for the later release, and whether it is another one than before.
@@ -115,31 +113,91 @@ def merged_replacement(
         ScaffoldError: they cannot be merged.
     """
     by = change.by.removeprefix(CODE)
-    # The three texts of the merge get the same name, so that a renaming is no change in them.
-    name = by.rpartition(".")[2]
-    base = old.module.as_in_body(old.qualname, name)
-    theirs = new.module.as_in_body(new.qualname, name)
-    ours = body.read().renamed(by, name)
-    text = merged_copy(base, ours, theirs)
-    if syntax_hash(text) == syntax_hash(theirs):
+    versions = _versions(change, by, old, new, body.read())
+    to_review: list[Target] = []
+    if versions.is_subclass:
+        to_review.append(change.place)
+    if syntax_hash(versions.base) == syntax_hash(versions.theirs):
+        return CarriedChanges("unchanged", [change], to_review)
+    text = merged_copy(versions.base, versions.ours, versions.theirs)
+    is_upstreams = syntax_hash(text) == syntax_hash(versions.theirs)
+    if is_upstreams and not versions.own_members:
         return CarriedChanges("retired", ())
-    if syntax_hash(text) == syntax_hash(ours):
-        if not is_resolved(base, ours, theirs):
-            return CarriedChanges("unchanged", [change])
+    if syntax_hash(text) == syntax_hash(versions.ours):
+        # It has what upstream changed: a person has written it for the later release.
         if keep:
             raise ScaffoldError(_ONLY_NEW)
-        return CarriedChanges("merged", [change])
+        _import_at_top(body, _missing_imports(text, body.read(), new.module))
+        return CarriedChanges("merged", [change], to_review)
     new_name = name_in_body(by, body.read())
-    write_merged(body, text, by, new_name, new.module)
+    # What else is in the body is for the later release alone, or for earlier ones, too.
+    is_for_earlier = keep or is_shared
+    write_merged(body, text, by, new_name, new.module, imports_inside=is_for_earlier)
     new_by = change.by.replace(by, new_name)
     merged_change = change.__replace__(by=new_by)
-    return CarriedChanges("merged", [merged_change])
+    return CarriedChanges("merged", [merged_change], to_review)
+
+
+class _Versions(NamedTuple):
+    """The three versions of a definition, under one name.
+
+    Args:
+        base: that of the old release.
+        ours: that of the body.
+        theirs: that of the later release.
+        is_subclass: whether ours derives from upstream's class, and has but some of its members.
+        own_members: the members of such a class that are the same in all versions.
+    """
+
+    base: str
+    ours: str
+    theirs: str
+    is_subclass: bool = False
+    own_members: Collection[str] = ()
+
+
+def _versions(
+    change: Replace,
+    by: str,
+    old: UpstreamDefinition,
+    new: UpstreamDefinition,
+    definitions: Definitions,
+) -> _Versions:
+    """Return the versions of a definition that are merged.
+
+    Args:
+        change: the Replace that refers to it.
+        by: its qualified name in the body.
+        old: its target in the old release.
+        new: its target in the later release.
+        definitions: the body.
+    """
+    # They get the same name, so that a renaming is no change in them.
+    name = by.rpartition(".")[2]
+    ours = definitions.renamed(by, name)
+    is_class = isinstance(definitions.named[by], ast.ClassDef)
+    if is_class and not change.unrelated:
+        own = own_members(ours, name, [old, new])
+        base = with_members_of(ours, name, old, own)
+        theirs = with_members_of(ours, name, new, own)
+        return _Versions(base, ours, theirs, is_subclass=True, own_members=own)
+    base = old.module.as_in_body(old.qualname, name)
+    theirs = new.module.as_in_body(new.qualname, name)
+    return _Versions(base, ours, theirs)
 
 
 def write_merged(
-    body: ModuleText, text: str, by: str, new_name: str, upstream: Definitions
+    body: ModuleText,
+    text: str,
+    by: str,
+    new_name: str,
+    upstream: Definitions,
+    *,
+    imports_inside: bool,
 ) -> None:
     """Write a merged definition into a body, with the imports that it needs.
+
+    Imports that nothing needs any more are taken out: upstream may have taken out what they import.
 
     Args:
         body: the text of the body, which is changed.
@@ -147,21 +205,17 @@ def write_merged(
         by: the qualified name of the row's definition in the body.
         new_name: the name of the merged definition there: `by` to replace the old one.
         upstream: the module of the later release that it was merged with.
+        imports_inside: whether imports go inside the definition, and none is taken out, as a
+            release before the later one lacks what they import, or needs it.
     """
     definitions = body.read()
+    used_before = used_names(definitions.renamed(by, by.rpartition(".")[2]))
     merged_module = Definitions.of("merged.py", text.encode())  # no file has that name
-    # Names of the body, and those that the row's code uses already, are known there. For any other
-    # name that upstream's module has, `make` gets an import that it writes if the name is used.
-    known_names = {*definitions.named, *definitions.imports}
-    known_names |= names_in(definitions.named[by])
-    imports = {
-        defined: f"from {upstream.tree.name} import {defined}"
-        for defined in upstream.named
-    }
-    imports.update(upstream.imports)
-    for bound, statement in imports.items():
-        if bound not in known_names:
-            merged_module.imports[bound] = statement
+    imports = _missing_imports(text, definitions, upstream)
+    if imports_inside:
+        merged_module.imports.update(imports)
+    else:
+        _import_at_top(body, imports)
     # `make` writes changes of a module; here that is the body's own text, so that the row's
     # definition in it is replaced, or one is added. It reads only the name of this target.
     target = f"body:{new_name}"
@@ -170,3 +224,43 @@ def write_merged(
     if new_name != by:
         change = Add(target, by=name_in_merged)
     make(body, change, new_name, BodyCode(merged_module))
+    if not imports_inside:
+        for name in sorted(used_before & definitions.imports.keys()):
+            shortened = without_import(body.read().tree, name)
+            # The name may be in an annotation, which is text to Python, or in a string.
+            if not re.search(rf"\b{name}\b", shortened):
+                body.text = shortened
+
+
+def _missing_imports(
+    text: str, body: Definitions, upstream: Definitions
+) -> dict[str, str]:
+    """Return imports of what code uses of upstream's module, and its body does not bind.
+
+    Args:
+        text: the code.
+        body: the body.
+        upstream: the module.
+
+    Returns:
+        For each name, the statement.
+    """
+    imports = {
+        name: f"from {upstream.tree.name} import {name}" for name in upstream.named
+    }
+    imports.update(upstream.imports)
+    missing = used_names(text) - body.binders.keys()
+    return {name: imports[name] for name in sorted(imports.keys() & missing)}
+
+
+def _import_at_top(body: ModuleText, imports: Mapping[str, str]) -> None:
+    """Write imports at the top of a body.
+
+    Upstream's module is imported before the body, and with it all that it imports.
+
+    Args:
+        body: the text of the body, which is changed.
+        imports: the statements, by the names that they bind.
+    """
+    for statement in imports.values():
+        body.text = with_import(body.read().tree, statement)

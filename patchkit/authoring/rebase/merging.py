@@ -56,21 +56,6 @@ def merged(base: str, ours: str, theirs: str) -> Merged:
     return Merged(text.rstrip("\n"))
 
 
-def is_resolved(base: str, ours: str, theirs: str) -> bool:
-    """Whether one version has conflicts with another, all of which a person has resolved in it.
-
-    Args:
-        base: the text that both versions started from.
-        ours: the version that may have them resolved.
-        theirs: the other version.
-
-    Raises:
-        ScaffoldError: git is not installed, or fails.
-    """
-    conflicts = list(_CONFLICT.finditer(_merged_by_git(base, ours, theirs)))
-    return bool(conflicts) and all(map(_is_resolved, conflicts))
-
-
 def _merged_by_git(base: str, ours: str, theirs: str) -> str:
     """Return the merge of two versions as git writes it, with its markers around conflicts."""
     with TemporaryDirectory() as folder:
@@ -168,8 +153,9 @@ def merged_copy(base: str, ours: str, theirs: str) -> str:
             of the conflicts or of the merge.
     """
     merge = merged(base, ours, theirs)
-    lines = SequenceMatcher(None, base.split("\n"), ours.split("\n"), autojunk=False)
-    if lines.ratio() < _LEAST_LIKENESS:
+    # A copy of the later release's code is one that a person has written for it.
+    likeness = max(_likeness(base, ours), _likeness(theirs, ours))
+    if likeness < _LEAST_LIKENESS:
         raise ScaffoldError("its code is its own, and upstream's has changed")
     conflicts = merge.conflicts
     if conflicts:
@@ -180,3 +166,10 @@ def merged_copy(base: str, ours: str, theirs: str) -> str:
     except SyntaxError as error:
         raise ScaffoldError(f"merged: {error.msg}", merge.text) from error
     return merge.text
+
+
+def _likeness(text: str, other: str) -> float:
+    """Return the share of lines that two texts have in common, from 0 to 1."""
+    lines = text.split("\n")
+    other_lines = other.split("\n")
+    return SequenceMatcher(None, lines, other_lines, autojunk=False).ratio()

@@ -11,19 +11,20 @@ from itertools import groupby
 from pathlib import Path
 
 from patchkit.analysis.check.added_names import AddedNames
-from patchkit.analysis.check.comparison import Comparison, Side, compare
+from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.coverage import Coverage, package_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
 from patchkit.authoring.piles.guards import CODE
-from patchkit.authoring.rebase.carried import CarriedChanges, Conflict, LeftOut
-from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
-from patchkit.authoring.rebase.merged_changes import (
+from patchkit.authoring.rebase.carried import (
+    CarriedChanges,
+    Conflict,
+    LeftOut,
     UpstreamDefinition,
-    merged_edits,
-    merged_replacement,
 )
+from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
+from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
 from patchkit.authoring.rebase.moved_names import with_moved
 from patchkit.authoring.rebase.ranges import (
     carried_requirements,
@@ -36,6 +37,7 @@ from patchkit.authoring.source.definitions import Definitions
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.core.rows.declaration import (
     Add,
+    AddField,
     AfterImport,
     Change,
     Edit,
@@ -283,10 +285,13 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
-        # An Add or a Provide brings what upstream lacks; a later release may have it itself.
+        # These bring what upstream lacks; a later release may have it itself.
+        brought = target
+        if isinstance(first, AddField):
+            brought = Target(target.module, f"{target.qualname}.{first.name}")
+        if isinstance(first, (Add, AddField, Provide)) and self.new.has(brought):
+            return CarriedChanges("retired", ())
         if isinstance(first, (Add, Provide)):
-            if self.new.has(target):
-                return CarriedChanges("retired", ())
             return CarriedChanges("unchanged", changes)
         if self.pack_adds(target) and not self.new.has(target):
             return CarriedChanges("unchanged", changes)
@@ -327,11 +332,12 @@ class Rebase:
         if isinstance(first, Replace) and self.body:
             return merged_replacement(
                 first,
-                _definition(self.old, comparison.old),
-                _definition(self.new, comparison.new),
+                UpstreamDefinition.read(self.old, comparison.old),
+                UpstreamDefinition.read(self.new, comparison.new),
                 self.body,
                 self._name_in_body,
                 keep=self.keep,
+                is_shared=bool(self._names_of_other_rows),
             )
         return CarriedChanges("unchanged", changes, [comparison.new.place])
 
@@ -386,10 +392,3 @@ def _group_key(index: int, change: Change) -> object:
     if isinstance(change, Edit):
         return change.__replace__(old="", new="", count=1)
     return index
-
-
-def _definition(release: CheckedRelease, side: Side) -> UpstreamDefinition:
-    """Read the definition of a target in a release, with the module that it stands in."""
-    path = side.facts.path
-    module = Definitions.of(path, release.source.read(path) or b"")
-    return UpstreamDefinition(module, side.facts.qualname)

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\w")
 
 
 class _Piece(NamedTuple):
@@ -28,6 +29,8 @@ class _Piece(NamedTuple):
     def is_in(self, tokens: Sequence[str]) -> bool:
         """Whether other tokens have the piece beside a token that is beside it here.
 
+        An empty piece is the place of what was taken out; in an empty side, any tokens have it.
+
         Args:
             tokens: the other tokens.
         """
@@ -35,19 +38,24 @@ class _Piece(NamedTuple):
         following = self.end + 1
         with_previous = self.tokens[previous : self.end]
         with_following = self.tokens[self.start : following]
-        return _contains(tokens, with_previous) or _contains(tokens, with_following)
+        for neighbours in (with_previous, with_following):
+            # An empty piece has no token before it, or behind it, at an end of the side.
+            if neighbours and _contains(tokens, neighbours):
+                return True
+        return not self.tokens
 
     def is_gone(self, ours: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether one side has no token of the piece oftener than the side that took it out.
+        """Whether one side has no word of the piece oftener than the side that took it out.
+
+        Signs count only if the piece has no word: any code that we have put in may have them, too.
 
         Args:
             ours: the tokens of the one side.
             theirs: the tokens of the other side.
         """
-        for token in self.tokens[self.start : self.end]:
-            if ours.count(token) > theirs.count(token):
-                return False
-        return True
+        piece = self.tokens[self.start : self.end]
+        words = [token for token in piece if _WORD.match(token)]
+        return all(ours.count(token) <= theirs.count(token) for token in words or piece)
 
 
 def has_changes(ours: str, base: str, theirs: str) -> bool:
@@ -55,7 +63,8 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
 
     It has each piece of code that the other side has put in, beside a token that is beside it
     there. And it has none of the pieces that the other side has taken out: not beside a token that
-    was beside it, and where nothing came in its place, not a part of it.
+    was beside it, and where nothing came in its place, not a part of it. What stood beside that is
+    there: a side that has taken out all of it has not the rest that the other side has kept.
 
     Args:
         ours: the lines of the one side.
@@ -76,7 +85,7 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
             return False
         if tag == "replace" and old_piece.is_in(our_tokens):
             return False
-        if tag in ("insert", "replace") and not new_piece.is_in(our_tokens):
+        if tag != "equal" and not new_piece.is_in(our_tokens):
             return False
     return old_tokens != new_tokens
 

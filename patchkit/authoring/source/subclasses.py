@@ -34,7 +34,7 @@ class Subclass:
     @cached_property
     def members(self) -> list[ast.stmt]:
         """The statements of its body that do something."""
-        return [member for member in self.node.body if not _is_idle(member)]
+        return [member for member in self.node.body if not does_nothing(member)]
 
     @cached_property
     def overridden(self) -> set[str]:
@@ -202,8 +202,12 @@ def _in_tests_and_annotations(method: ast.AST) -> set[ast.AST]:
     return nodes
 
 
-def _is_idle(node: ast.stmt) -> bool:
-    """Whether a statement is `pass`, or a docstring or `...`."""
+def does_nothing(node: ast.stmt) -> bool:
+    """Whether a statement has no effect: a docstring, another text alone, `pass`.
+
+    Args:
+        node: the statement.
+    """
     if isinstance(node, ast.Pass):
         return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -137,6 +137,17 @@ def test_a_change_that_upstream_has_made_is_dropped(world: World) -> None:
     assert "changes=(Edit('up.mod:g',old='run(4)',new='run(44)'),)" in written(rebase)
 
 
+def test_a_field_that_upstream_has_by_now_is_no_longer_added(world: World) -> None:
+    """As what an Add brings; a class that has other fields by now is to be looked at."""
+    old = "from dataclasses import dataclass\n\n\n@dataclass\nclass A:\n    size: int = 1\n"
+    field = "AddField('up.mod:A', name='more', type='int', default=2)"
+    rebase = carry(world, old, f"{old}    more: int = 2\n", field)
+    assert rebase.result == "retired"
+    rebase = carry(world, old, f"{old}    other: int = 2\n", field)
+    assert rebase.result == "unchanged"
+    assert [str(target) for target in rebase.to_review] == ["up.mod:A"]
+
+
 def test_requirements_on_other_packages_stay(world: World) -> None:
     """Only the bound of the package that is carried is raised."""
     wrap = "Wrap('ray.mod:f', by='w')"

@@ -15,6 +15,9 @@ from patchkit.authoring.rebase.resolved import has_changes
         ("x = f(a, timeout=3, more=1)", "x = f(a)", "x = f(a, timeout=3)"),
         ("x = abs(f(a))", "x = f(a, old=1)", "x = f(a)"),
         ("x = sorted(\n    a\n)  or []", "x = list(a)", "x = sorted(a)"),
+        ("own = 1\nreturn f(a)", "b = g(0)\nreturn f(a)", "return f(a)"),
+        ("x = f(a, own=7)", "x = f(a, old=1, new=2)", "x = f(a)"),
+        ("", "x = 1", ""),
     ],
 )
 def test_ours_has_what_they_changed(ours: str, base: str, theirs: str) -> None:
@@ -33,6 +36,9 @@ def test_ours_has_what_they_changed(ours: str, base: str, theirs: str) -> None:
         ("def f():\n    run(33)", "def f():\n    run(3)", ""),
         ("x = f(b)", "x = f(a)", "x = f( a )"),
         ("x = f(a) or b", "x = f(a)", "x = f(a)[0]"),
+        ("", "x = f(a, old=1)", "x = f(a)"),
+        ("", "b = g(0)\nx = f(a)", "x = f(a)"),
+        ("y = 1", "x = f(a, old=1)", "x = f(a)"),
     ],
 )
 def test_ours_lacks_what_they_changed(ours: str, base: str, theirs: str) -> None:
