@@ -11,11 +11,12 @@ from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.piles.keeping_off import PileFunction, keep_off
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
 from patchkit.authoring.piles.own_objects import OwnChange, OwnObjects
+from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import placed_target
 from patchkit.authoring.piles.row_names import unused
-from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
 from patchkit.core.rows.target import Target
 
 READ = "read"
@@ -52,6 +53,7 @@ def load():
         import_module("{code}")
 '''
 _USED = "it returned something that its caller may use: old-pile cannot keep it off"
+_WRAPPED = "another row wraps it, and what a call sets lies below that"
 _PLATFORM = "vllm.platform_plugins"
 
 
@@ -98,6 +100,8 @@ class ObservedRows:
             for change in self._observation.unread
             if change.target in self._observation.depths
         ]
+        # A call comes after the rows of the import that have the same target.
+        self._pile.patches = list(chained(self._pile.patches))
         self._drop_from_list(in_rows)
         for change in self._observation.unread:
             if change not in in_rows:
@@ -116,7 +120,7 @@ class ObservedRows:
         if result.fault or result.is_used or self._callers.get(call) == _PLATFORM:
             return
         valid_changes = [change for change in changes if _is_target(change.target)]
-        if not valid_changes:
+        if not valid_changes or self._is_below_a_wrap(valid_changes):
             return
         # What the call also changes in the pile's own modules, only the call does.
         own_changes: Sequence[OwnChange] = ()
@@ -150,6 +154,18 @@ class ObservedRows:
         self._pile.patches.append(row)
         self._observation.depths.update(depths)
         self._off.append(function)
+
+    def _is_below_a_wrap(self, changes: Iterable[ObservedChange]) -> bool:
+        """Return whether a row that was read wraps what a call sets again.
+
+        A call sets what lies below all that wraps: the order would be another one than the pile's.
+        """
+        wrapped = set[str]()
+        for patch in self._pile.patches:
+            for row_change in patch.changes:
+                if isinstance(row_change, (Decorate, Wrap)):
+                    wrapped.add(row_change.target)
+        return any(change.target in wrapped for change in changes)
 
     def _add_rows_of_imports(self) -> None:
         """Add a row for each module whose import changes what no row that was read does.
@@ -261,6 +277,10 @@ class ObservedRows:
         ]
         if of_container or code.place in dotted_names:
             return True
+        # `lib.f.__code__` is a part of a function: what is observed is the function.
+        whole, _, part = code.place.rpartition(".__")
+        if part and whole in dotted_names:
+            return True
         with suppress(ValueError):
             placed = placed_target(self._pile.release, code.place, is_definition=False)
             return str(placed.target) in targets
@@ -289,6 +309,8 @@ class ObservedRows:
             )
         elif call.is_used or self._callers.get(change.step) == _PLATFORM:
             reason = f"it was observed {what} by {change.step}; {_USED}"
+        elif self._is_below_a_wrap([change]):
+            reason = f"it was observed {what} by {change.step}; {_WRAPPED}"
         else:
             reason = f"it was observed {what} by {change.step}; no target says it"
         # No statement is known that sets it: it has no file, line and code.
@@ -297,6 +319,8 @@ class ObservedRows:
 
 def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:
     """Return whether the import of a module seems to have made a change."""
+    if change.maker:
+        return change.maker == reader.module.name
     if change.by.partition(":")[0] == reader.module.name:
         return True
     for placement in reader.placements:

@@ -46,11 +46,19 @@ def _leave_tests(readers: Mapping[str, PileReader]) -> None:
         readers: The readers of all modules, by name.
     """
     for name, reader in readers.items():
-        folders = name.split(".")
-        if _FOLDERS_OF_TESTS.isdisjoint(folders):
+        if not is_of_test(name):
             continue
         for placement in reader.placements:
             placement.reason = f"it is in a test or the like; --only {name} adopts it"
+
+
+def is_of_test(module: str) -> bool:
+    """Return whether a module is a test, a benchmark or an example, which nobody imports.
+
+    Args:
+        module: Its dotted name.
+    """
+    return not _FOLDERS_OF_TESTS.isdisjoint(module.split("."))
 
 
 def _is_inside(module: str, packages: Iterable[str]) -> bool:

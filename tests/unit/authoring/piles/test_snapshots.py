@@ -55,21 +55,3 @@ def test_the_items_of_such_a_mapping_are_compared() -> None:
     dict.__setitem__(mapping, "b", 2)
     after = dict(snapshots.members("up", "", {"TABLE": mapping}))
     assert {qualname for _, qualname in after.keys() - before.keys()} == {"TABLE['b']"}
-
-
-class Strict(type):
-    """A metaclass that refuses questions for classes, as that of a TypedDict does."""
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        raise TypeError("no class checks")
-
-
-def test_a_class_that_refuses_checks_is_described() -> None:
-    """Whether another one derives from it is read from its bases."""
-    original = Strict("Options", (), {})
-    heir = Strict("Heir", (original,), {})
-    other = Strict("Other", (), {})
-    for value, is_unrelated in ((heir, False), (other, True)):
-        before = {("up", "OPTIONS"): original}
-        (change,) = snapshots.changes(before, {("up", "OPTIONS"): value})
-        assert change["is_unrelated"] is is_unrelated
