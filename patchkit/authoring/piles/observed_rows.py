@@ -4,10 +4,11 @@ A pile is a package that patches upstream. Its entry points and other functions 
 child process; each change that this makes and no row has becomes one, or is listed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.piles.dropped_rows import drop_rows
 from patchkit.authoring.piles.keeping_off import PileFunction, keep_off
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
 from patchkit.authoring.piles.own_objects import OwnChange, OwnObjects
@@ -15,6 +16,7 @@ from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import placed_target
+from patchkit.authoring.piles.read_values import read_wrongly
 from patchkit.authoring.piles.row_names import unused
 from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
 from patchkit.core.rows.target import Target
@@ -73,11 +75,15 @@ class ObservedRows:
         self._observation = observation
         self._callers = callers
         self._own_objects = OwnObjects(pile)
+        self._without_rows: Collection[str] = ()
+        self._read_wrongly: Mapping[str, str] = {}
         self._off = list[PileFunction]()
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
         self._list_what_was_not_run()
+        self._drop_what_was_read_wrongly()
+        self._own_objects = OwnObjects(self._pile)
         self._add_rows_of_imports()
         for call in self._observation.calls:
             changes = [
@@ -183,7 +189,9 @@ class ObservedRows:
                 and _is_target(change.target)
                 and _is_made_by(change, reader)
             ]
-            if not changes or name in called or name in pile.codes:
+            if not changes or name in called:
+                continue
+            if name in pile.codes and name not in self._without_rows:
                 continue
             code = self._own_objects.take_text(reader)
             if code:
@@ -235,6 +243,23 @@ class ObservedRows:
                 targets.append(change.target)
         first_module = module or max(modules, key=lambda name: modules[name])
         return AfterImport(first_module, call=name, sets=tuple(targets), rebind=False)
+
+    def _drop_what_was_read_wrongly(self) -> None:
+        """Drop the rows of modules that set something else than reading gives.
+
+        Such a module is run as a whole, as one that reading does not tell.
+        """
+        observation = self._observation
+        in_rows = dict[str, ObservedChange]()
+        for change in observation.changes:
+            if change.target in observation.depths:
+                in_rows[change.target] = change
+        self._read_wrongly = read_wrongly(in_rows.values(), self._pile.values)
+        dropped = drop_rows(self._pile, self._read_wrongly)
+        self._without_rows = dropped.modules
+        for target in in_rows.keys() & dropped.targets:
+            del observation.depths[target]
+            observation.unread.append(in_rows[target])
 
     def _list_what_was_not_run(self) -> None:
         """Note the statements that set something of upstream and were not run in the child."""
@@ -292,29 +317,40 @@ class ObservedRows:
         places = {code.place for code in self._pile.left}
         if change.dotted_name in places or change.target in places:
             return
-        if change.form == "deleted":
-            what = "to be deleted"
-        elif change.form == "content":
-            what = "to be changed in place"
-        elif change.has_named_value:
-            what = f"to become {change.by}"
-        else:
-            what = "to change"
-        call = self._observation.calls.get(change.step)
-        if call is None:
-            reason = f"it was observed {what}; no statement that was read sets it"
-        elif call.fault:
-            reason = (
-                f"it was observed {what} by {change.step}, which failed: {call.fault}"
-            )
-        elif call.is_used or self._callers.get(change.step) == _PLATFORM:
-            reason = f"it was observed {what} by {change.step}; {_USED}"
-        elif self._is_below_a_wrap([change]):
-            reason = f"it was observed {what} by {change.step}; {_WRAPPED}"
-        else:
-            reason = f"it was observed {what} by {change.step}; no target says it"
+        reason = self._reason(change)
         # No statement is known that sets it: it has no file, line and code.
         self._pile.left.append(UnexpressedCode("", 0, "", reason, change.target))
+
+    def _reason(self, change: ObservedChange) -> str:
+        """Return why no row makes a change."""
+        observed = f"it was observed {_outcome(change)}"
+        read = self._read_wrongly.get(change.target)
+        if read:
+            return f"reading gives {read}, and {observed}"
+        call = self._observation.calls.get(change.step)
+        if call is None:
+            return f"{observed}; no statement that was read sets it"
+        observed = f"{observed} by {change.step}"
+        if call.fault:
+            return f"{observed}, which failed: {call.fault}"
+        if call.is_used or self._callers.get(change.step) == _PLATFORM:
+            return f"{observed}; {_USED}"
+        if self._is_below_a_wrap([change]):
+            return f"{observed}; {_WRAPPED}"
+        return f"{observed}; no target says it"
+
+
+def _outcome(change: ObservedChange) -> str:
+    """Say what a change has done, as the end of a sentence."""
+    if change.form == "deleted":
+        return "to be deleted"
+    if change.form == "content":
+        return "to be changed in place"
+    if change.has_named_value:
+        return f"to become {change.by}"
+    if change.literal:
+        return f"to become {change.literal}"
+    return "to change"
 
 
 def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:

@@ -135,8 +135,11 @@ class OwnObjects:
         """Write the text of modules into the pack, and their stand-ins into the row `old-pile`."""
         pile = self._pile
         for reader in readers:
-            word = unused(f"code_{body_word(reader.module.name, base)}", pile.bodies)
-            self.codes[reader.module.name] = f"{pile.pack}.{word}"
+            name = reader.module.name
+            if name in self.codes:
+                continue
+            word = unused(f"code_{body_word(name, base)}", pile.bodies)
+            self.codes[name] = f"{pile.pack}.{word}"
             pile.bodies[word] = ""
         pile.codes.update(self.codes)
         for reader in readers:

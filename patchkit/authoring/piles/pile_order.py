@@ -105,8 +105,4 @@ def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
             last_by_target[target] for target in targets if target in last_by_target
         }
         last_by_target.update(dict.fromkeys(targets, patch.name))
-        if predecessors:
-            after = tuple(sorted(predecessors))
-            yield patch.__replace__(after=after)
-        else:
-            yield patch
+        yield patch.__replace__(after=tuple(sorted(predecessors)))

@@ -31,6 +31,7 @@ from patchkit.authoring.piles.placed_targets import (
 )
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
+from patchkit.authoring.piles.read_values import ReadValue
 from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
 from patchkit.core.rows.target import Target
@@ -53,6 +54,7 @@ class PileRows(AdoptedRows):
         observed: What the pile changed when it was imported in a child process, if it was.
         names: The names of rows that are taken.
         codes: By module of the pile, the module of the pack that has its code.
+        values: By target, what the statements that were read set.
     """
 
     release: CheckedRelease = field(kw_only=True)
@@ -62,6 +64,7 @@ class PileRows(AdoptedRows):
     observed: PileObservation | None = None
     names: list[str] = field(default_factory=lambda: ["old-pile"])
     codes: dict[str, str] = field(default_factory=dict)
+    values: dict[str, list[ReadValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
@@ -326,6 +329,8 @@ class _ModuleRows:
                 continue
             # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
+            value = ReadValue(self.reader, placement)
+            self._pile.values.setdefault(str(placed.target), []).append(value)
             yield self._change(body, placement, placed.target, facts)
 
     def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:

@@ -25,7 +25,7 @@ pile = "pile.start:register"
 ROWS = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
 
 LISTED = {"a call around a wrapper"}
-"""Piles whose changes no row makes: the order would be another one."""
+"""Piles of which no row makes some changes: reading gives another value, or another order."""
 
 
 UNTOUCHED: dict[str, Any] = {}
