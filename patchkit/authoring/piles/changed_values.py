@@ -49,6 +49,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "own": _own_path(value),
         "factory": _factory(value, original),
         "is_unrelated": not difference.is_new and _is_unrelated(value, original),
+        "is_function": _is_a(value, FunctionType) and _is_a(original, FunctionType),
         "literal": "" if is_gone else _literal(value),
     }
 
@@ -174,7 +175,7 @@ def _is_unrelated(value: Any, original: Any) -> bool:
         return not _is_a(value, type) or original not in value.__mro__
     if _is_a(original, FunctionType) and _is_a(value, FunctionType):
         return _parameters(value) != _parameters(original)
-    return True
+    return is_code(original)
 
 
 def _parameters(function: FunctionType) -> tuple[object, ...]:

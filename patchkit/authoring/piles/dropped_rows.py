@@ -29,6 +29,9 @@ def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
     Args:
         pile: The rows.
         wrong: The targets.
+
+    Returns:
+        The rows that were dropped.
     """
     bodies = set[str]()
     for patch in pile.patches:

@@ -42,6 +42,7 @@ class ObservedChange:
         own: Where the new value itself is found, as `module:name`; '' where it is not.
         factory: The function that has made the new value of the original alone; '' for none.
         is_unrelated: Whether callers of the original may fail with the new value.
+        is_function: Whether the original and the new value are functions, no descriptors.
         literal: The new value as a statement spells it out; '' for none of Python's plain types.
         step: The function that was called, as `module:name`; '' for the import of the pile.
         maker: The module of the pile whose import made it; '' where that is not known.
@@ -58,6 +59,7 @@ class ObservedChange:
     own: str
     factory: str
     is_unrelated: bool
+    is_function: bool
     literal: str
     step: str
     maker: str

@@ -126,12 +126,19 @@ class ObservedRows:
         if result.fault or result.is_used or self._callers.get(call) == _PLATFORM:
             return
         valid_changes = [change for change in changes if _is_target(change.target)]
-        if not valid_changes or self._is_below_a_wrap(valid_changes):
+        if not valid_changes:
             return
         # What the call also changes in the pile's own modules, only the call does.
         own_changes: Sequence[OwnChange] = ()
         if not result.own_changes and len(valid_changes) == len(changes):
-            own_changes = self._own_objects.changes(valid_changes)
+            own_changes = self._own_objects.changes(valid_changes, function)
+        decorated = set[str]()
+        for own_change in own_changes:
+            if isinstance(own_change.change, Decorate):
+                decorated.add(own_change.change.target)
+        others = [change for change in valid_changes if change.target not in decorated]
+        if self._is_below_a_wrap(others):
+            return
         word = f"patch_{function.word}"
         title = f"Adopted from {self._pile.origin}: {call}"
         body_name = unused(word, self._pile.bodies)
@@ -141,7 +148,9 @@ class ObservedRows:
             for row_change in row_changes:
                 is_decorated = isinstance(row_change, Decorate)
                 depths[str(row_change.place)] = DECORATED if is_decorated else OWN
-            lines = "\n".join(dict.fromkeys(each.line for each in own_changes))
+            own_lines = [line for each in own_changes for line in each.lines]
+            own_lines.sort(key=lambda line: not line.startswith("from "))
+            lines = "\n".join(dict.fromkeys(own_lines))
             text = f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
         else:
             module = function.module

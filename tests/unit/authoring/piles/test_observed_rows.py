@@ -51,17 +51,6 @@ def both(here: World) -> tuple[Any, Any]:
 
 
 CALLS = {
-    "a closure": """
-        from up import lib
-
-        def register():
-            original = lib.f
-
-            def f(a, b=0):
-                return ("new", *original(a, b))
-
-            lib.f = f
-        """,
     "several targets and a closure": """
         from up import lib, user
 
@@ -115,12 +104,6 @@ CALLS = {
         def register():
             lib.g = g
         """,
-    "a module that it imports itself": """
-        def register():
-            from up import user
-
-            user.use = lambda: "new"
-        """,
     "a loop over names that are worked out": """
         from up import lib
 
@@ -155,6 +138,86 @@ def test_a_function_is_called_by_a_row(
     assert theirs != here.answer(PROBE, PATCHKIT="0")
 
 
+CLOSURES = {
+    "a closure": """
+        from up import lib
+
+        def register():
+            original = lib.f
+
+            def f(a, b=0):
+                return ("new", *original(a, b))
+
+            lib.f = f
+        """,
+    "a module that it imports itself": """
+        def register():
+            from up import user
+
+            user.use = lambda: "new"
+        """,
+    "two closures and a constant": """
+        import functools
+        import logging
+        from up import lib
+
+        logger = logging.getLogger(__name__)
+
+        def own():
+            return "own"
+
+        def register():
+            "Change what it can."
+            original = lib.f
+            other = lib.C.m
+            word = "new"
+
+            def shout(text):
+                return (word, text)
+
+            @functools.wraps(original)
+            def f(a, b=0):
+                return shout(original(a, b))  # by another function of this one
+
+            def m(self, a, b=0):
+                return shout(other(self, a, b))
+
+            lib.f = f
+            lib.C.m = m
+            lib.C.size = 12
+            setattr(lib.C, "more", lambda self: shout("more"))
+            lib.g = own
+            logger.info("done")
+        """,
+}
+KINDS_OF_CLOSURES = {
+    "a closure": ["Decorate"],
+    "a module that it imports itself": ["Decorate"],
+    "two closures and a constant": [
+        "Add",
+        "Decorate",
+        "Decorate",
+        "Replace",
+        "Replace",
+    ],
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", CLOSURES)
+def test_a_function_becomes_the_factory_of_each_closure(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """Each target has a change of its own, and the function itself is kept off."""
+    report = observed(here, capsys, {"start": CLOSURES[form]})
+    assert report["left"] == []
+    (changes,) = kinds(report).values()
+    assert sorted(kind for kind, _ in changes) == KINDS_OF_CLOSURES[form]
+    theirs, ours = both(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
 @pytest.mark.processes
 def test_the_function_is_named_on_the_command_line(
     here: World, capsys: pytest.CaptureFixture[str]
@@ -164,7 +227,7 @@ def test_the_function_is_named_on_the_command_line(
     words = ("--observe", "--call", "pile.start:put")
     report = adopt(here, capsys, {"start": text}, *words)
     assert report["left"] == []
-    assert report["observed"]["depths"] == {"up.lib:g": "called"}
+    assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
     start = "import pile.start\npile.start.put()\n"
     theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
     assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
@@ -189,7 +252,10 @@ def test_a_function_beside_rows_that_were_read(
         """
     report = observed(here, capsys, {"start": text})
     assert report["left"] == []
-    assert report["observed"]["depths"] == {"up.lib:f": "read", "up.lib:g": "called"}
+    assert report["observed"]["depths"] == {
+        "up.lib:f": "read",
+        "up.lib:g": "decorated",
+    }
     theirs, ours = both(here)
     assert ours == theirs
 
@@ -321,7 +387,7 @@ def test_what_the_import_sets_and_a_call_sets_again(
             lib.f = lambda *args, **words: ("called", old(*args, **words))
         """
     report = observed(here, capsys, {"start": text})
-    assert report["observed"]["depths"] == {"up.lib:f": "called"}
+    assert report["observed"]["depths"] == {"up.lib:f": "decorated"}
     theirs, ours = both(here)
     assert ours == theirs
 
@@ -379,11 +445,11 @@ def test_it_observes_by_itself_where_upstream_is(
 ) -> None:
     """Where it cannot be imported, a line says so, and the pile is read alone."""
     (here.folder / "pyproject.toml").write_text(PROJECT.format(dependencies=""))
-    here.module("pile.start", dedent(CALLS["a closure"]))
+    here.module("pile.start", dedent(CLOSURES["a closure"]))
     words = [word for word in INTO_MINE if word != "--no-observe"]
     assert main(["adopt", "pile", *words, "--dry-run"]) == 0
-    assert "1 changes were observed: 1 called" in capsys.readouterr().out
-    here.module("pile.start", "open('was_run', 'w')\n" + dedent(CALLS["a closure"]))
+    assert "1 changes were observed: 1 decorated" in capsys.readouterr().out
+    here.module("pile.start", "open('was_run', 'w')\n" + dedent(CLOSURES["a closure"]))
     init = here.folder / "up" / "__init__.py"
     init.write_text("raise ImportError('no device')\n", "utf-8")
     assert main(["adopt", "pile", *words, "--dry-run"]) == 1
@@ -441,10 +507,10 @@ def test_the_python_of_another_environment(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The child runs there; one that cannot be started is an error."""
-    here.module("pile.start", dedent(CALLS["a closure"]))
+    here.module("pile.start", dedent(CLOSURES["a closure"]))
     words = ["adopt", "pile", *INTO_MINE, "--observe", "--call", "pile.start:register"]
     assert main([*words, "--python", sys.executable, "--dry-run"]) == 0
-    assert "1 called" in capsys.readouterr().out
+    assert "1 decorated" in capsys.readouterr().out
     assert main([*words, "--python", "/no/python", "--dry-run"]) == 2
     assert "--python: cannot start /no/python" in capsys.readouterr().err
 
