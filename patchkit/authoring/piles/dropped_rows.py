@@ -76,6 +76,8 @@ def _keep_as_code(pile: PileRows, body: str) -> list[str]:
     pile.bodies[name] = text
     for module in modules:
         pile.codes[module] = new_name
+        if module in pile.stand_ins:
+            pile.stand_ins[module] = new_name
     word = re.compile(rf"\b{re.escape(old_name)}\b")
     for other, other_text in pile.bodies.items():
         pile.bodies[other] = word.sub(new_name, other_text)

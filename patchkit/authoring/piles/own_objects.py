@@ -13,7 +13,12 @@ from patchkit.authoring.piles.closure_factories import (
     ClosureFactory,
     closure_factories,
 )
-from patchkit.authoring.piles.guards import common_package, last_of, old_pile
+from patchkit.authoring.piles.guards import (
+    common_package,
+    last_of,
+    old_pile,
+    packages_of,
+)
 from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.observed import ObservedChange
 from patchkit.authoring.piles.pile_reader import PileReader
@@ -45,13 +50,7 @@ class OwnObjects:
         self._pile = pile
         self._readers = {reader.module.name: reader for reader in pile.readers}
         # The modules that have a stand-in: whoever imports one of them gets the pack's.
-        self.codes: dict[str, str] = {}
-        if "patch_old_pile" in pile.bodies:
-            self.codes = {
-                module: code
-                for module, code in pile.codes.items()
-                if last_of(code) in pile.bodies
-            }
+        self.codes = dict(pile.stand_ins)
 
     def changes(
         self, observed: Sequence[ObservedChange], function: PileFunction
@@ -182,10 +181,12 @@ class OwnObjects:
                 if is_new and pile_import.module in self._readers:
                     seen.add(pile_import.module)
                     unread.append(pile_import.module)
-        base = common_package([*self.codes, *(each.module.name for each in missing)])
-        if base and missing:
-            self._add_modules(missing, base)
-        return bool(base)
+        modules = [*self.codes, *(each.module.name for each in missing)]
+        if "" in packages_of(modules):
+            return False
+        if missing:
+            self._add_modules(missing, common_package(modules))
+        return True
 
     def take_text(self, reader: PileReader) -> str:
         """Give the pack the text of a module, whatever it does, and return the text's module.
@@ -197,10 +198,10 @@ class OwnObjects:
             The name of the pack's module; '' where the pile's could have no stand-in.
         """
         name = reader.module.name
-        base = common_package([*self.codes, name])
-        if not base or not set(self._pile.codes) <= set(self.codes):
+        modules = [*self.codes, name]
+        if "" in packages_of(modules) or not set(self._pile.codes) <= set(self.codes):
             return ""
-        self._add_modules([reader], base)
+        self._add_modules([reader], common_package(modules))
         return self.codes[name]
 
     def _add_modules(self, readers: Sequence[PileReader], base: str) -> None:
@@ -221,7 +222,7 @@ class OwnObjects:
         packages = [
             name for name in self.codes if self._readers[name].module.is_package
         ]
-        row, body = old_pile(base, self.codes, packages, pile.project, pile.origin)
+        row, body = old_pile(self.codes, packages, pile.project, pile.origin)
         if "patch_old_pile" in pile.bodies:
             pile.patches[0] = row
         else:
