@@ -16,7 +16,7 @@ from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
 from patchkit.authoring.scaffold.rows import from_import
 from patchkit.authoring.source.definitions import names_in
-from patchkit.core.rows.declaration import BeforeImport, Patch, Role
+from patchkit.core.rows.declaration import BeforeImport, Change, Patch, Role
 
 _GUARDED = '''# {title}
 """Takes what the row needs of `{code}`, as {place} imports it."""
@@ -325,14 +325,28 @@ def old_pile(
             name = f"stand_in_{len(changes) + 1}"
         body += _STAND_IN.format(name=name, base=base)
         changes.append(BeforeImport(base, call=name))
-    patch = Patch(
+    why = f"The rows of this pack make the changes of {origin}: they must not be made twice."
+    return old_pile_row(changes, why, project, origin), body
+
+
+def old_pile_row(
+    changes: Iterable[Change], why: str, project: str, origin: str
+) -> Patch:
+    """Return the row that keeps a pile off.
+
+    Args:
+        changes: Its changes.
+        why: Its reason.
+        project: The name of upstream's distribution.
+        origin: The name of the pile in texts.
+    """
+    return Patch(
         name="old-pile",
         body="patch_old_pile",
         requires=(f"{project}>=0,<9999",),  # any release
         roles=frozenset(Role),
         changes=tuple(changes),
-        why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",
+        why=why,
         upstream=f"none: adopted from {origin}",
         sunset="the pile is gone",
     )
-    return patch, body

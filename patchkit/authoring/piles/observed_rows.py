@@ -301,16 +301,12 @@ class ObservedRows:
             targets: What the rows set.
         """
         dotted_names = {target.replace(":", ".", 1) for target in targets}
-        # `up.lib.?` stands for a name that reading does not tell.
-        if code.place.endswith(".?"):
-            owner = code.place.removesuffix("?")
-            return any(name.startswith(owner) for name in dotted_names)
-        # A statement that changes a container is known by it, and what is observed by its items.
-        of_container = [
-            name for name in dotted_names if name.startswith(f"{code.place}[")
-        ]
-        if of_container or code.place in dotted_names:
-            return True
+        # `up.lib.?` stands for a name that reading does not tell. A statement that changes a
+        # container or a module is known by it, and what is observed by its items and names.
+        owner = code.place.removesuffix(".?").removesuffix(".__dict__")
+        for name in dotted_names:
+            if name == code.place or name.startswith((f"{owner}.", f"{owner}[")):
+                return True
         # `lib.f.__code__` is a part of a function: what is observed is the function.
         whole, _, part = code.place.rpartition(".__")
         if part and whole in dotted_names:

@@ -58,7 +58,8 @@ def is_of_test(module: str) -> bool:
     Args:
         module: Its dotted name.
     """
-    return not _FOLDERS_OF_TESTS.isdisjoint(module.split("."))
+    parts = module.split(".")
+    return not _FOLDERS_OF_TESTS.isdisjoint(parts) or parts[-1].startswith("test_")
 
 
 def _is_inside(module: str, packages: Iterable[str]) -> bool:

@@ -219,6 +219,24 @@ def test_a_function_becomes_the_factory_of_each_closure(
 
 
 @pytest.mark.processes
+def test_a_factory_imports_from_the_pile(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the full name: the factory is in the pack."""
+    start = """
+        def register():
+            from up import lib
+            from .words import WORD
+
+            lib.g = lambda: WORD
+        """
+    report = observed(here, capsys, {"start": start, "words": "WORD = 'new'\n"})
+    assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
+    theirs, ours = both(here)
+    assert ours == theirs
+
+
+@pytest.mark.processes
 def test_the_function_is_named_on_the_command_line(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -327,11 +327,13 @@ def test_what_runs_only_as_a_program_or_a_test_is_no_patch(
     modules = {
         "patches": f"from up.lib import C\nC.new = 1\n{main_block}",
         "tests.test_it": "from up.lib import C\nC.tested = 1\n",
+        "test_beside": "from up.lib import C\nC.tested = 1\n",
     }
     report = adopt(here, capsys, modules)
     assert kinds(report) == {"patches": [("Add", "up.lib:C.new")]}
-    (left,) = report["left"]
-    assert "--only pile.tests.test_it adopts it" in left["reason"]
+    reasons = sorted(place["reason"] for place in report["left"])
+    assert "--only pile.test_beside adopts it" in reasons[0]
+    assert "--only pile.tests.test_it adopts it" in reasons[1]
 
 
 @pytest.mark.processes
@@ -365,7 +367,9 @@ def test_a_pile_of_two_packages_is_kept_off(
         package = folder / name
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
-        text = f"from up import lib\n\nold = lib.{target}\n\n\ndef new(*args, **words):\n"
+        text = (
+            f"from up import lib\n\nold = lib.{target}\n\n\ndef new(*args, **words):\n"
+        )
         text += f"    return ({name!r}, old(*args, **words))\n\n\nlib.{target} = new\n"
         (package / "patches.py").write_text(text)
     words = ["adopt", str(folder), *INTO_MINE, "--format", "json"]
