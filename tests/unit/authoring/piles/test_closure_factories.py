@@ -1,4 +1,4 @@
-"""Functions of a pile that no factory repeats: a row calls them as they are."""
+"""A function of a pile becomes the factories of what it sets, or a row calls it as it is."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from textwrap import dedent, indent
 
 import pytest
 
+from authoring.piles.pile_of_up import (
+    A_CLOSURE,
+    PROBE,
+    World,
+    both,
+    here,
+    kinds,
+    observed,
+    world,
+)
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.authoring.piles.closure_factories import closure_factories
 from patchkit.authoring.piles.pile_reader import PileReader
+
+__all__ = ["here", "world"]
 
 F = "def f(a, b=0):\n    return original(a, b)\n\nlib.f = f\n"
 REFUSED = {
@@ -86,3 +98,91 @@ def test_what_was_observed_is_all_that_it_sets() -> None:
     """Else one of both is not understood."""
     assert factories("lib.f = lambda: 1\n", "up.lib.f", "up.lib.g") == {}
     assert factories("lib.f = lambda: 1\nlib.g = lambda: 1\n", "up.lib.f") == {}
+
+
+CLOSURES = {
+    "a closure": A_CLOSURE,
+    "a module that it imports itself": """
+        def register():
+            from up import user
+
+            user.use = lambda: "new"
+        """,
+    "two closures and a constant": """
+        import functools
+        import logging
+        from up import lib
+
+        logger = logging.getLogger(__name__)
+
+        def own():
+            return "own"
+
+        def register():
+            "Change what it can."
+            original = lib.f
+            other = lib.C.m
+            word = "new"
+
+            def shout(text):
+                return (word, text)
+
+            @functools.wraps(original)
+            def f(a, b=0):
+                return shout(original(a, b))  # by another function of this one
+
+            def m(self, a, b=0):
+                return shout(other(self, a, b))
+
+            lib.f = f
+            lib.C.m = m
+            lib.C.size = 12
+            setattr(lib.C, "more", lambda self: shout("more"))
+            lib.g = own
+            logger.info("done")
+        """,
+}
+KINDS_OF_CLOSURES = {
+    "a closure": ["Decorate"],
+    "a module that it imports itself": ["Decorate"],
+    "two closures and a constant": [
+        "Add",
+        "Decorate",
+        "Decorate",
+        "Replace",
+        "Replace",
+    ],
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("form", CLOSURES)
+def test_a_function_becomes_the_factory_of_each_closure(
+    here: World, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """Each target has a change of its own, and the function itself is kept off."""
+    report = observed(here, capsys, {"start": CLOSURES[form]})
+    assert report["left"] == []
+    (changes,) = kinds(report).values()
+    assert sorted(kind for kind, _ in changes) == KINDS_OF_CLOSURES[form]
+    theirs, ours = both(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+@pytest.mark.processes
+def test_a_factory_imports_from_the_pile(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the full name: the factory is in the pack."""
+    start = """
+        def register():
+            from up import lib
+            from .words import WORD
+
+            lib.g = lambda: WORD
+        """
+    report = observed(here, capsys, {"start": start, "words": "WORD = 'new'\n"})
+    assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
+    theirs, ours = both(here)
+    assert ours == theirs

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.index_of_up import INTO_MINE
-from authoring.piles.pile_of_up import PROBE, World, adopt, answers, here, kinds, world
+from authoring.piles.pile_of_up import (
+    A_CLOSURE,
+    PROBE,
+    PROJECT,
+    ROWS,
+    World,
+    adopt,
+    answers,
+    both,
+    here,
+    kinds,
+    observed,
+    world,
+)
 from patchkit.authoring.piles.observed import ChildProcess, observe
 from patchkit.cli import main
 from patchkit.errors import ScaffoldError
@@ -18,37 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["here", "world"]
-
-PROJECT = """
-[project]
-name = "pile"
-dependencies = [{dependencies}]
-[project.entry-points."vllm.general_plugins"]
-pile = "pile.start:register"
-"""
-ROWS = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
-START = "import pile.start\npile.start.register()\n"
-
-
-def observed(
-    here: World,
-    capsys: pytest.CaptureFixture[str],
-    modules: Mapping[str, str],
-    *words: str,
-) -> dict[str, Any]:
-    """Write a pile whose entry point is `pile.start:register`, and adopt what it does."""
-    project = PROJECT.format(dependencies="")
-    (here.folder / "pyproject.toml").write_text(project, "utf-8")
-    texts = {name: dedent(text) for name, text in modules.items()}
-    return adopt(here, capsys, texts, "--observe", *words)
-
-
-def both(here: World) -> tuple[Any, Any]:
-    """What upstream does once the pile's function was called, and with the rows in its place."""
-    theirs = here.answer(f"{START}{PROBE}", PATCHKIT="0")
-    ours = here.answer(f"{ROWS}{START}{PROBE}")
-    return theirs, ours
-
 
 CALLS = {
     "several targets and a closure": """
@@ -136,104 +118,6 @@ def test_a_function_is_called_by_a_row(
     theirs, ours = both(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
-
-
-CLOSURES = {
-    "a closure": """
-        from up import lib
-
-        def register():
-            original = lib.f
-
-            def f(a, b=0):
-                return ("new", *original(a, b))
-
-            lib.f = f
-        """,
-    "a module that it imports itself": """
-        def register():
-            from up import user
-
-            user.use = lambda: "new"
-        """,
-    "two closures and a constant": """
-        import functools
-        import logging
-        from up import lib
-
-        logger = logging.getLogger(__name__)
-
-        def own():
-            return "own"
-
-        def register():
-            "Change what it can."
-            original = lib.f
-            other = lib.C.m
-            word = "new"
-
-            def shout(text):
-                return (word, text)
-
-            @functools.wraps(original)
-            def f(a, b=0):
-                return shout(original(a, b))  # by another function of this one
-
-            def m(self, a, b=0):
-                return shout(other(self, a, b))
-
-            lib.f = f
-            lib.C.m = m
-            lib.C.size = 12
-            setattr(lib.C, "more", lambda self: shout("more"))
-            lib.g = own
-            logger.info("done")
-        """,
-}
-KINDS_OF_CLOSURES = {
-    "a closure": ["Decorate"],
-    "a module that it imports itself": ["Decorate"],
-    "two closures and a constant": [
-        "Add",
-        "Decorate",
-        "Decorate",
-        "Replace",
-        "Replace",
-    ],
-}
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize("form", CLOSURES)
-def test_a_function_becomes_the_factory_of_each_closure(
-    here: World, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
-    """Each target has a change of its own, and the function itself is kept off."""
-    report = observed(here, capsys, {"start": CLOSURES[form]})
-    assert report["left"] == []
-    (changes,) = kinds(report).values()
-    assert sorted(kind for kind, _ in changes) == KINDS_OF_CLOSURES[form]
-    theirs, ours = both(here)
-    assert ours == theirs
-    assert theirs != here.answer(PROBE, PATCHKIT="0")
-
-
-@pytest.mark.processes
-def test_a_factory_imports_from_the_pile(
-    here: World, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By the full name: the factory is in the pack."""
-    start = """
-        def register():
-            from up import lib
-            from .words import WORD
-
-            lib.g = lambda: WORD
-        """
-    report = observed(here, capsys, {"start": start, "words": "WORD = 'new'\n"})
-    assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
-    theirs, ours = both(here)
-    assert ours == theirs
 
 
 @pytest.mark.processes
@@ -463,11 +347,11 @@ def test_it_observes_by_itself_where_upstream_is(
 ) -> None:
     """Where it cannot be imported, a line says so, and the pile is read alone."""
     (here.folder / "pyproject.toml").write_text(PROJECT.format(dependencies=""))
-    here.module("pile.start", dedent(CLOSURES["a closure"]))
+    here.module("pile.start", dedent(A_CLOSURE))
     words = [word for word in INTO_MINE if word != "--no-observe"]
     assert main(["adopt", "pile", *words, "--dry-run"]) == 0
     assert "1 changes were observed: 1 decorated" in capsys.readouterr().out
-    here.module("pile.start", "open('was_run', 'w')\n" + dedent(CLOSURES["a closure"]))
+    here.module("pile.start", "open('was_run', 'w')\n" + dedent(A_CLOSURE))
     init = here.folder / "up" / "__init__.py"
     init.write_text("raise ImportError('no device')\n", "utf-8")
     assert main(["adopt", "pile", *words, "--dry-run"]) == 1
@@ -525,7 +409,7 @@ def test_the_python_of_another_environment(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The child runs there; one that cannot be started is an error."""
-    here.module("pile.start", dedent(CLOSURES["a closure"]))
+    here.module("pile.start", dedent(A_CLOSURE))
     words = ["adopt", "pile", *INTO_MINE, "--observe", "--call", "pile.start:register"]
     assert main([*words, "--python", sys.executable, "--dry-run"]) == 0
     assert "1 decorated" in capsys.readouterr().out

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.index_of_up import serve
-from authoring.piles.pile_of_up import World, adopt, forms, program, world
+from authoring.piles.pile_of_up import (
+    PROJECT,
+    ROWS,
+    World,
+    adopt,
+    forms,
+    program,
+    world,
+)
 from authoring.piles.unread import PROBE, UPSTREAM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["world"]
-
-PROJECT = """
-[project]
-name = "pile"
-[project.entry-points."vllm.general_plugins"]
-pile = "pile.start:register"
-"""
-ROWS = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
 
 LISTED = {"a call around a wrapper"}
 """Piles of which no row makes some changes: reading gives another value, or another order."""
@@ -55,7 +55,9 @@ def test_what_a_hard_pile_does_is_done_or_listed(
     text = program("unread", form)
     start = "import pile.start\n"
     if re.search("^def register|^register =", text, re.MULTILINE):
-        (hard.folder / "pyproject.toml").write_text(PROJECT, "utf-8")
+        (hard.folder / "pyproject.toml").write_text(
+            PROJECT.format(dependencies=""), "utf-8"
+        )
         start += "pile.start.register()\n"
     hard.module("pile.start", text)
     theirs = hard.answer(f"{start}{PROBE}", PATCHKIT="0")
