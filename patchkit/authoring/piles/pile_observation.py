@@ -97,7 +97,7 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
 
 
 def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:
-    """Return the modules without rows that may change something of packages at import.
+    """Return the modules of a pile that may change something of packages at import.
 
     Args:
         pile: The rows of the pile.
@@ -107,7 +107,7 @@ def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:
     for reader in pile.readers:
         name = reader.module.name
         is_program = name.rpartition(".")[2] == "__main__"
-        if name in pile.codes or is_program or is_of_test(name):
+        if is_program or is_of_test(name):
             continue
         tops = {pile_import.module.partition(".")[0] for pile_import in reader.imports}
         if packages.isdisjoint(tops):

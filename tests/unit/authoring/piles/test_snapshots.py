@@ -55,3 +55,24 @@ def test_the_items_of_such_a_mapping_are_compared() -> None:
     dict.__setitem__(mapping, "b", 2)
     after = dict(snapshots.members("up", "", {"TABLE": mapping}))
     assert {qualname for _, qualname in after.keys() - before.keys()} == {"TABLE['b']"}
+
+
+def test_what_is_set_inside_of_functions_classes_and_instances() -> None:
+    """Their names are bound to the same objects as before."""
+    names: dict[str, Any] = {"__name__": "up"}
+    text = "class A: ...\nclass B: ...\nclass C(A): ...\nclass D(C): ...\n"
+    exec(f"{text}def f(a=1): ...\ndef g(*, b=1): ...\nitem = C()\n", names)
+    before = dict(snapshots.members("up", "", names))
+    exec("C.__bases__ = (B,)\nitem.__class__ = D\n", names)
+    exec("f.__code__ = (lambda a: 2).__code__\ng.__kwdefaults__['b'] = 2\n", names)
+    after = dict(snapshots.members("up", "", names))
+    changed = {
+        (difference.attribute[1], difference.form)
+        for difference in snapshots.differences(before, after)
+    }
+    assert changed == {
+        ("C", "content"),
+        ("f", "content"),
+        ("g", "content"),
+        ("item.__class__", "item"),
+    }
