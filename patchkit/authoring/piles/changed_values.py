@@ -32,14 +32,23 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
     module, qualname = difference.attribute
     value = difference.value
     original = difference.original
-    is_gone = difference.form == "deleted"
+    is_new = difference.is_new
     copies = []
     # What is no code, such as a number that many modules have, is no copy.
-    if not difference.is_new and is_code(original):
+    if not is_new and is_code(original):
         copies = [":".join(name) for name in names]
+    is_unrelated = False
+    if not is_new:
+        is_unrelated = _is_unrelated(value, original)
+    is_function = False
+    if _is_a(value, FunctionType):
+        is_function = _is_a(original, FunctionType)
+    literal = ""
+    if difference.form != "deleted":
+        literal = _literal(value)
     return {
         "target": f"{module}:{qualname}",
-        "is_new": difference.is_new,
+        "is_new": is_new,
         "by": _name(value),
         "copies": copies,
         "is_inherited": _is_inherited(module, qualname),
@@ -48,9 +57,9 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "same_as": difference.same_as,
         "own": _own_path(value),
         "factory": _factory(value, original),
-        "is_unrelated": not difference.is_new and _is_unrelated(value, original),
-        "is_function": _is_a(value, FunctionType) and _is_a(original, FunctionType),
-        "literal": "" if is_gone else _literal(value),
+        "is_unrelated": is_unrelated,
+        "is_function": is_function,
+        "literal": literal,
     }
 
 
@@ -66,11 +75,16 @@ def _name(value: Any) -> str:
 
 def _literal(value: Any) -> str:
     """Return a value as a statement spells it out; '' for what is none of Python's plain types."""
-    parts = value if type(value) is tuple else [value]
-    if not all(type(part) in _LITERALS for part in parts):
-        return ""
+    parts = [value]
+    if type(value) is tuple:
+        parts = list(value)
+    for part in parts:
+        if type(part) not in _LITERALS:
+            return ""
     text = repr(value)
-    return text if len(text) <= _LONGEST else ""
+    if len(text) > _LONGEST:
+        return ""
+    return text
 
 
 def _is_a(value: Any, kinds: type[Any] | tuple[type[Any], ...]) -> bool:

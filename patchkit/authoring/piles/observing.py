@@ -60,13 +60,19 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         upstream.end_step(call)
         if call:
             own_now = dict(snapshots.attributes(pile))
-            own_changes = snapshots.differences(run.own, own_now)
+            own_changes = [
+                ":".join(difference.attribute)
+                for difference in snapshots.differences(run.own, own_now)
+            ]
             calls[call] = {
                 "fault": step_faults.get(call, ""),
                 "is_used": is_used,
-                "own_changes": [":".join(change.attribute) for change in own_changes],
+                "own_changes": own_changes,
             }
-    modules = {change["target"].partition(":")[0] for change in upstream.changes}
+    modules = set[str]()
+    for change in upstream.changes:
+        module = change["target"].partition(":")[0]
+        modules.add(module)
     answer["faults"] = faults
     answer["changes"] = upstream.changes
     answer["calls"] = calls
@@ -113,8 +119,9 @@ class _Upstream:
         for difference in snapshots.differences(self._before_step, self._now):
             copies = snapshots.copies(difference, self._now)
             fields = changed_values.described(difference, copies)
-            maker = self._makers.get(difference.attribute, "")
-            self.changes.append({**fields, "step": step, "maker": maker})
+            fields["step"] = step
+            fields["maker"] = self._makers.get(difference.attribute, "")
+            self.changes.append(fields)
         self._before_step = self._now
         self._makers.clear()
 
@@ -199,8 +206,10 @@ class _PileRun:
     def _begin(self, frame: FrameType, _event: str, _argument: object) -> Any:
         """Watch a frame if it runs code of the pile; Python calls this at the start of each."""
         module = str(frame.f_globals.get("__name__", ""))
-        is_of_file = not frame.f_code.co_filename.startswith("<")
-        if not is_of_file or module.partition(".")[0] not in self._packages:
+        if frame.f_code.co_filename.startswith("<"):  # no file
+            return None
+        top = module.partition(".")[0]
+        if top not in self._packages:
             return None
         if frame.f_code.co_name == "<module>":
             self._note(module)
@@ -219,8 +228,12 @@ class _PileRun:
 
     def _note(self, module: str) -> None:
         """Compare upstream, at the start or the end of the import of a module that is apart."""
-        if module in self._apart:
-            self._upstream.note(self._importing[-1] if self._importing else "")
+        if module not in self._apart:
+            return
+        maker = ""
+        if self._importing:
+            maker = self._importing[-1]
+        self._upstream.note(maker)
 
 
 class _StubType(type):
