@@ -97,7 +97,8 @@ class OwnObjects:
         factories = closure_factories(reader, function.path, names)
         for change in observed:
             factory = factories.get(change.dotted_name)
-            if factory is None or change.is_inherited:
+            is_only_inherited = change.is_new and change.is_inherited
+            if factory is None or is_only_inherited:
                 return ()
             if factory.uses_original and not change.is_function:
                 return ()

@@ -186,3 +186,32 @@ def test_a_factory_imports_from_the_pile(
     assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
     theirs, ours = both(here)
     assert ours == theirs
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("owner", "kind"), [("E", "Decorate"), ("F", "AfterImport")])
+def test_a_method_that_a_base_has_too(
+    here: World, capsys: pytest.CaptureFixture[str], owner: str, kind: str
+) -> None:
+    """A class that has none of its own has no original to decorate."""
+    more = """
+        from up.lib import C
+
+        class E(C):
+            def m(self, a, b=0):
+                return "e"
+
+        class F(C):
+            pass
+        """
+    here.module("up.more", dedent(more))
+    start = f"""
+        from up import more
+
+        def register():
+            original = more.{owner}.m
+            more.{owner}.m = lambda self, a, b=0: ("new", original(self, a, b))
+        """
+    report = observed(here, capsys, {"start": start})
+    (changes,) = kinds(report).values()
+    assert [changed for changed, _ in changes] == [kind]
