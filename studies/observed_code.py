@@ -10,33 +10,32 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from patchkit.authoring.piles import observing, snapshots
+from patchkit.authoring.piles import changed_values, observing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-described_without_code = snapshots.described
+    from patchkit.authoring.piles.snapshots import AttributeDifference
+
+described_without_code = changed_values.described
 
 
 def described_with_code(
-    attribute: snapshots.Attribute,
-    value: Any,
-    before: snapshots.Attributes,
-    after: snapshots.Attributes,
+    difference: AttributeDifference, names: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
     """Describe a change, with its code."""
-    description = described_without_code(attribute, value, before, after)
-    return {**description, "code": digest(value)}
+    description = described_without_code(difference, names)
+    return {**description, "code": digest(difference.value)}
 
 
 def digest(value: Any) -> str:
     """Hash the code of a function, or of all that a class defines."""
-    inner = snapshots.unwrapped(value)
+    inner = changed_values.unwrapped(value)
     if isinstance(inner, type):
         parts = [
             digest(one)
             for _, one in sorted(vars(inner).items())
-            if snapshots.is_code(one)
+            if changed_values.is_code(one)
         ]
         return _hash([inner.__name__, *parts])
     code = getattr(inner, "__code__", None)
@@ -58,5 +57,5 @@ if __name__ == "__main__":
     # `UnspecifiedPlatform.import_kernels` would load, end a process without AVX-512 by SIGILL.
     sys.modules["vllm._C"] = None  # type: ignore[assignment]
     # The program has loaded the file once more, from beside its own.
-    observing.snapshots.described = described_with_code  # type: ignore[attr-defined]
+    observing.changed_values.described = described_with_code  # type: ignore[attr-defined]
     observing.main()

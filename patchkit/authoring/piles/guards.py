@@ -16,7 +16,7 @@ from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
 from patchkit.authoring.scaffold.rows import from_import
 from patchkit.authoring.source.definitions import names_in
-from patchkit.core.rows.declaration import BeforeImport, Patch, Role
+from patchkit.core.rows.declaration import BeforeImport, Change, Patch, Role
 
 _GUARDED = '''# {title}
 """Takes what the row needs of `{code}`, as {place} imports it."""
@@ -33,7 +33,7 @@ def when():
 if when() is True:
     from {pack} import {name} as code{imported}
 '''
-_OLD_PILE = '''"""Whoever imports a module of {base} gets the pack's: the pile patches nothing."""
+_OLD_PILE = '''"""Whoever imports a module of {bases} gets the pack's: the pile patches nothing."""
 
 import importlib
 import sys
@@ -57,13 +57,27 @@ class StandIn(ModuleType):
         public = [one for one in vars(module) if one[:1] != "_"]
         return getattr(module, name, public) if name == "__all__" else getattr(module, name)
 
+    def __setattr__(self, name, value):
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:
+            setattr(importlib.import_module(MODULES[self.__name__]), name, value)
 
-def stand_in():
-    """Be there before the pile is; returns what takes that back."""
-    new = {{name: StandIn(name) for name in MODULES if name not in sys.modules}}
-    package, start = vars(sys.modules["{base}"]), len("{base}.")
-    places = [(sys.modules, name, one) for name, one in new.items()]
-    places += [(package, name[start:], one) for name, one in new.items() if "." not in name[start:]]
+    def __delattr__(self, name):
+        delattr(importlib.import_module(MODULES[self.__name__]), name)
+
+
+def put_into(base):
+    """Put the modules of a package there before it is; returns what takes that back."""
+    start = f"{{base}}."
+    names = [name for name in MODULES if name.startswith(start) and name not in sys.modules]
+    places = []
+    for name in names:
+        module = StandIn(name)
+        places.append((sys.modules, name, module))
+        inner = name.removeprefix(start)
+        if "." not in inner:
+            places.append((vars(sys.modules[base]), inner, module))
     for held, name, module in places:
         held[name] = module
 
@@ -73,6 +87,12 @@ def stand_in():
                 del held[name]
 
     return undo
+'''
+_STAND_IN = '''
+
+def {name}():
+    """Be there before the modules of {base} are; returns what takes that back."""
+    return put_into("{base}")
 '''
 
 
@@ -261,19 +281,30 @@ def bound(node: ast.stmt) -> set[str]:
     return stored(node)
 
 
+def packages_of(modules: Iterable[str]) -> list[str]:
+    """Return the packages that contain modules: one for each top-level package.
+
+    Args:
+        modules: The dotted names of the modules.
+
+    Returns:
+        The packages; '' is among them if a module lies in none.
+    """
+    by_top: dict[str, list[str]] = {}
+    for module in modules:
+        top = module.partition(".")[0]
+        by_top.setdefault(top, []).append(module)
+    return [common_package(inner) for inner in by_top.values()]
+
+
 def old_pile(
-    base: str,
-    modules: Mapping[str, str],
-    packages: Iterable[str],
-    project: str,
-    origin: str,
+    modules: Mapping[str, str], packages: Iterable[str], project: str, origin: str
 ) -> tuple[Patch, str]:
     """Return the row and the body that keep a pile from patching upstream beside its rows.
 
     The body puts stand-ins into `sys.modules`, so that an import of the pile gets the pack's code.
 
     Args:
-        base: The package that contains all modules of the pile.
         modules: By module of the pile, the module of the pack that has its code.
         packages: The names of those modules that are packages.
         project: The name of upstream's distribution.
@@ -283,14 +314,39 @@ def old_pile(
         The row, and the text of its body.
     """
     lines = "".join(f'    "{name}": "{code}",\n' for name, code in modules.items())
-    patch = Patch(
+    bases = packages_of(modules)
+    body = _OLD_PILE.format(
+        bases=", ".join(bases), modules=lines, packages=sorted(packages)
+    )
+    changes = list[BeforeImport]()
+    for base in bases:
+        name = "stand_in"
+        if changes:
+            name = f"stand_in_{len(changes) + 1}"
+        body += _STAND_IN.format(name=name, base=base)
+        changes.append(BeforeImport(base, call=name))
+    why = f"The rows of this pack make the changes of {origin}: they must not be made twice."
+    return old_pile_row(changes, why, project, origin), body
+
+
+def old_pile_row(
+    changes: Iterable[Change], why: str, project: str, origin: str
+) -> Patch:
+    """Return the row that keeps a pile off.
+
+    Args:
+        changes: Its changes.
+        why: Its reason.
+        project: The name of upstream's distribution.
+        origin: The name of the pile in texts.
+    """
+    return Patch(
         name="old-pile",
         body="patch_old_pile",
         requires=(f"{project}>=0,<9999",),  # any release
         roles=frozenset(Role),
-        changes=(BeforeImport(base, call="stand_in"),),
-        why=f"The rows of this pack make the changes of {origin}: they must not be made twice.",
+        changes=tuple(changes),
+        why=why,
         upstream=f"none: adopted from {origin}",
         sunset="the pile is gone",
     )
-    return patch, _OLD_PILE.format(base=base, modules=lines, packages=sorted(packages))

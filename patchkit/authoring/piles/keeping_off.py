@@ -7,7 +7,8 @@ plugin loader of upstream, for an entry point. Where a row calls one, nobody els
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from patchkit.core.rows.declaration import AfterImport, Patch, Role
+from patchkit.authoring.piles.guards import old_pile_row
+from patchkit.core.rows.declaration import AfterImport, Patch
 
 _HEAD = '''"""Keeps functions of {origin} off: rows of this pack call them."""
 
@@ -118,14 +119,6 @@ def keep_off(
         row = rows[0]
         rows[0] = row.__replace__(changes=(*row.changes, *changes))
     else:
-        row = Patch(
-            name="old-pile",
-            body="patch_old_pile",
-            requires=(f"{project}>=0,<9999",),  # any release
-            roles=frozenset(Role),
-            changes=tuple(changes),
-            why=f"The rows of this pack call functions of {origin}: nobody else may.",
-            upstream=f"none: adopted from {origin}",
-            sunset="the pile is gone",
-        )
+        why = f"The rows of this pack call functions of {origin}: nobody else may."
+        row = old_pile_row(changes, why, project, origin)
         rows.insert(0, row)

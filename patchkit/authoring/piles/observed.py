@@ -36,13 +36,16 @@ class ObservedChange:
         copies: Names in other modules, as `module:name`, that are still bound to the original.
         is_inherited: Whether it is an attribute of a class that a base of the class has, too.
         is_code: Whether the new value is code or a descriptor.
-        form: `attribute`, `item` (of a container or of an instance), `content` (a container
-            that was changed in place, without what its items say) or `deleted`.
+        form: `attribute`, `field` (of a dataclass), `item` (of a container or of an instance),
+            `content` (what was changed in place, without what its items say) or `deleted`.
         same_as: What all names of the same item have in common; '' for an attribute.
         own: Where the new value itself is found, as `module:name`; '' where it is not.
         factory: The function that has made the new value of the original alone; '' for none.
         is_unrelated: Whether callers of the original may fail with the new value.
+        is_function: Whether the original and the new value are functions, no descriptors.
+        literal: The new value as a statement spells it out; '' for none of Python's plain types.
         step: The function that was called, as `module:name`; '' for the import of the pile.
+        maker: The module of the pile whose import made it; '' where that is not known.
     """
 
     target: str
@@ -56,7 +59,10 @@ class ObservedChange:
     own: str
     factory: str
     is_unrelated: bool
+    is_function: bool
+    literal: str
     step: str
+    maker: str
 
     @property
     def has_named_value(self) -> bool:
@@ -204,8 +210,12 @@ def observe(
     perhaps: Iterable[str] = (),
     calls: Sequence[str] = (),
     pile: Iterable[str] = (),
+    apart: Iterable[str] = (),
 ) -> PileObservation:
     """Import the modules of a pile in a child process, and return what they change.
+
+    What the pile imports of upstream as it runs is imported first in a second child: of a module
+    that was not there before, no change is seen.
 
     Args:
         modules: The modules of the pile to import.
@@ -217,38 +227,58 @@ def observe(
         perhaps: Dotted names that may be modules of upstream; these are imported before, too.
         calls: Functions of the pile to call, as `module:name`.
         pile: The top-level packages of the pile.
+        apart: Modules of the pile whose changes are to be told from those of others.
 
     Raises:
         ScaffoldError: The child ended before it wrote its answer, or took too long.
     """
-    with TemporaryDirectory() as folder:
-        answer_file = Path(folder, "answer.json")
-        request: dict[str, Any] = {
-            "modules": modules,
-            "first": imported_first,
-            "needs": imported_first[0] if imported_first else "",
-            "perhaps": sorted(perhaps),
-            "stubs": stubs,
-            "packages": sorted(packages),
-            "pile": sorted(pile),
-            "calls": calls,
-            "answer": str(answer_file),
-        }
-        run = _run_child(json.dumps(request), child)
-        if not answer_file.exists():
-            raise ScaffoldError(
-                "--observe: the process that imports the pile ended without an answer: "
-                f"{run.last_line}"
-            )
-        answer = json.loads(answer_file.read_text("utf-8"))
+    request: dict[str, Any] = {
+        "modules": modules,
+        "first": imported_first,
+        "needs": imported_first[0] if imported_first else "",
+        "perhaps": sorted(perhaps),
+        "stubs": stubs,
+        "packages": sorted(packages),
+        "pile": sorted(pile),
+        "calls": calls,
+        "apart": sorted(apart),
+    }
+    answer, is_cut_off = _answer(request, child)
+    if answer["loaded"]:
+        request["perhaps"] = sorted({*request["perhaps"], *answer["loaded"]})
+        answer, is_cut_off = _answer(request, child)
     return PileObservation(
         [ObservedChange(**change) for change in answer["changes"]],
         answer["faults"],
         {name: ObservedCall(**call) for name, call in answer["calls"].items()},
         answer["lines"],
-        not run.isolation.network,
+        is_cut_off,
         answer["users"],
     )
+
+
+def _answer(
+    request: dict[str, Any], child: ChildProcess
+) -> tuple[dict[str, Any], bool]:
+    """Return the answer of a child, and whether it had no network.
+
+    Args:
+        request: What it is asked.
+        child: How it is run.
+
+    Raises:
+        ScaffoldError: It ended before it wrote its answer, or took too long.
+    """
+    with TemporaryDirectory() as folder:
+        answer_file = Path(folder, "answer.json")
+        run = _run_child(json.dumps({**request, "answer": str(answer_file)}), child)
+        if not answer_file.exists():
+            raise ScaffoldError(
+                "--observe: the process that imports the pile ended without an answer: "
+                f"{run.last_line}"
+            )
+        answer: dict[str, Any] = json.loads(answer_file.read_text("utf-8"))
+    return answer, not run.isolation.network
 
 
 def _run_child(request: str, child: ChildProcess) -> IsolatedRun:

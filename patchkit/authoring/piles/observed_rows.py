@@ -4,18 +4,21 @@ A pile is a package that patches upstream. Its entry points and other functions 
 child process; each change that this makes and no row has becomes one, or is listed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.piles.dropped_rows import drop_rows
 from patchkit.authoring.piles.keeping_off import PileFunction, keep_off
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
 from patchkit.authoring.piles.own_objects import OwnChange, OwnObjects
+from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import placed_target
+from patchkit.authoring.piles.read_values import read_wrongly
 from patchkit.authoring.piles.row_names import unused
-from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
 from patchkit.core.rows.target import Target
 
 READ = "read"
@@ -52,6 +55,7 @@ def load():
         import_module("{code}")
 '''
 _USED = "it returned something that its caller may use: old-pile cannot keep it off"
+_WRAPPED = "another row wraps it, and what a call sets lies below that"
 _PLATFORM = "vllm.platform_plugins"
 
 
@@ -71,11 +75,15 @@ class ObservedRows:
         self._observation = observation
         self._callers = callers
         self._own_objects = OwnObjects(pile)
+        self._without_rows: Collection[str] = ()
+        self._read_wrongly: Mapping[str, str] = {}
         self._off = list[PileFunction]()
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
         self._list_what_was_not_run()
+        self._drop_what_was_read_wrongly()
+        self._own_objects = OwnObjects(self._pile)
         self._add_rows_of_imports()
         for call in self._observation.calls:
             changes = [
@@ -98,6 +106,8 @@ class ObservedRows:
             for change in self._observation.unread
             if change.target in self._observation.depths
         ]
+        # A call comes after the rows of the import that have the same target.
+        self._pile.patches = list(chained(self._pile.patches))
         self._drop_from_list(in_rows)
         for change in self._observation.unread:
             if change not in in_rows:
@@ -121,7 +131,14 @@ class ObservedRows:
         # What the call also changes in the pile's own modules, only the call does.
         own_changes: Sequence[OwnChange] = ()
         if not result.own_changes and len(valid_changes) == len(changes):
-            own_changes = self._own_objects.changes(valid_changes)
+            own_changes = self._own_objects.changes(valid_changes, function)
+        decorated = set[str]()
+        for own_change in own_changes:
+            if isinstance(own_change.change, Decorate):
+                decorated.add(own_change.change.target)
+        others = [change for change in valid_changes if change.target not in decorated]
+        if self._is_below_a_wrap(others):
+            return
         word = f"patch_{function.word}"
         title = f"Adopted from {self._pile.origin}: {call}"
         body_name = unused(word, self._pile.bodies)
@@ -131,7 +148,9 @@ class ObservedRows:
             for row_change in row_changes:
                 is_decorated = isinstance(row_change, Decorate)
                 depths[str(row_change.place)] = DECORATED if is_decorated else OWN
-            lines = "\n".join(dict.fromkeys(each.line for each in own_changes))
+            own_lines = [line for each in own_changes for line in each.lines]
+            own_lines.sort(key=lambda line: not line.startswith("from "))
+            lines = "\n".join(dict.fromkeys(own_lines))
             text = f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
         else:
             module = function.module
@@ -151,6 +170,18 @@ class ObservedRows:
         self._observation.depths.update(depths)
         self._off.append(function)
 
+    def _is_below_a_wrap(self, changes: Iterable[ObservedChange]) -> bool:
+        """Return whether a row that was read wraps what a call sets again.
+
+        A call sets what lies below all that wraps: the order would be another one than the pile's.
+        """
+        wrapped = set[str]()
+        for patch in self._pile.patches:
+            for row_change in patch.changes:
+                if isinstance(row_change, (Decorate, Wrap)):
+                    wrapped.add(row_change.target)
+        return any(change.target in wrapped for change in changes)
+
     def _add_rows_of_imports(self) -> None:
         """Add a row for each module whose import changes what no row that was read does.
 
@@ -167,7 +198,9 @@ class ObservedRows:
                 and _is_target(change.target)
                 and _is_made_by(change, reader)
             ]
-            if not changes or name in called or name in pile.codes:
+            if not changes or name in called:
+                continue
+            if name in pile.codes and name not in self._without_rows:
                 continue
             code = self._own_objects.take_text(reader)
             if code:
@@ -220,6 +253,23 @@ class ObservedRows:
         first_module = module or max(modules, key=lambda name: modules[name])
         return AfterImport(first_module, call=name, sets=tuple(targets), rebind=False)
 
+    def _drop_what_was_read_wrongly(self) -> None:
+        """Drop the rows of modules that set something else than reading gives.
+
+        Such a module is run as a whole, as one that reading does not tell.
+        """
+        observation = self._observation
+        in_rows = dict[str, ObservedChange]()
+        for change in observation.changes:
+            if change.target in observation.depths:
+                in_rows[change.target] = change
+        self._read_wrongly = read_wrongly(in_rows.values(), self._pile.values)
+        dropped = drop_rows(self._pile, self._read_wrongly)
+        self._without_rows = dropped.modules
+        for target in in_rows.keys() & dropped.targets:
+            del observation.depths[target]
+            observation.unread.append(in_rows[target])
+
     def _list_what_was_not_run(self) -> None:
         """Note the statements that set something of upstream and were not run in the child."""
         for reader in self._pile.readers:
@@ -251,15 +301,15 @@ class ObservedRows:
             targets: What the rows set.
         """
         dotted_names = {target.replace(":", ".", 1) for target in targets}
-        # `up.lib.?` stands for a name that reading does not tell.
-        if code.place.endswith(".?"):
-            owner = code.place.removesuffix("?")
-            return any(name.startswith(owner) for name in dotted_names)
-        # A statement that changes a container is known by it, and what is observed by its items.
-        of_container = [
-            name for name in dotted_names if name.startswith(f"{code.place}[")
-        ]
-        if of_container or code.place in dotted_names:
+        # `up.lib.?` stands for a name that reading does not tell. A statement that changes a
+        # container or a module is known by it, and what is observed by its items and names.
+        owner = code.place.removesuffix(".?").removesuffix(".__dict__")
+        for name in dotted_names:
+            if name == code.place or name.startswith((f"{owner}.", f"{owner}[")):
+                return True
+        # `lib.f.__code__` is a part of a function: what is observed is the function.
+        whole, _, part = code.place.rpartition(".__")
+        if part and whole in dotted_names:
             return True
         with suppress(ValueError):
             placed = placed_target(self._pile.release, code.place, is_definition=False)
@@ -272,31 +322,46 @@ class ObservedRows:
         places = {code.place for code in self._pile.left}
         if change.dotted_name in places or change.target in places:
             return
-        if change.form == "deleted":
-            what = "to be deleted"
-        elif change.form == "content":
-            what = "to be changed in place"
-        elif change.has_named_value:
-            what = f"to become {change.by}"
-        else:
-            what = "to change"
-        call = self._observation.calls.get(change.step)
-        if call is None:
-            reason = f"it was observed {what}; no statement that was read sets it"
-        elif call.fault:
-            reason = (
-                f"it was observed {what} by {change.step}, which failed: {call.fault}"
-            )
-        elif call.is_used or self._callers.get(change.step) == _PLATFORM:
-            reason = f"it was observed {what} by {change.step}; {_USED}"
-        else:
-            reason = f"it was observed {what} by {change.step}; no target says it"
+        reason = self._reason(change)
         # No statement is known that sets it: it has no file, line and code.
         self._pile.left.append(UnexpressedCode("", 0, "", reason, change.target))
+
+    def _reason(self, change: ObservedChange) -> str:
+        """Return why no row makes a change."""
+        observed = f"it was observed {_outcome(change)}"
+        read = self._read_wrongly.get(change.target)
+        if read:
+            return f"reading gives {read}, and {observed}"
+        call = self._observation.calls.get(change.step)
+        if call is None:
+            return f"{observed}; no statement that was read sets it"
+        observed = f"{observed} by {change.step}"
+        if call.fault:
+            return f"{observed}, which failed: {call.fault}"
+        if call.is_used or self._callers.get(change.step) == _PLATFORM:
+            return f"{observed}; {_USED}"
+        if self._is_below_a_wrap([change]):
+            return f"{observed}; {_WRAPPED}"
+        return f"{observed}; no target says it"
+
+
+def _outcome(change: ObservedChange) -> str:
+    """Say what a change has done, as the end of a sentence."""
+    if change.form == "deleted":
+        return "to be deleted"
+    if change.form == "content":
+        return "to be changed in place"
+    if change.has_named_value:
+        return f"to become {change.by}"
+    if change.literal:
+        return f"to become {change.literal}"
+    return "to change"
 
 
 def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:
     """Return whether the import of a module seems to have made a change."""
+    if change.maker:
+        return change.maker == reader.module.name
     if change.by.partition(":")[0] == reader.module.name:
         return True
     for placement in reader.placements:

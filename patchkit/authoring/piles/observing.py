@@ -1,7 +1,7 @@
 """Compares upstream before and after a pile is imported, and after each call of its functions.
 
 A pile is a package that patches upstream. `observed` runs this file as a child process;
-it imports nothing but Python's library, and `snapshots` from the file beside it.
+it imports nothing but Python's library, and loads `snapshots` and `changed_values` beside it.
 """
 
 import importlib
@@ -34,7 +34,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"faults": faults}
     for name in ("calls", "lines", "users"):
         answer[name] = {}
-    answer["changes"] = []
+    for name in ("changes", "loaded"):
+        answer[name] = []
     if request.get("needs") in faults:
         return answer
     # Names that may stand for modules or for what is in one: whatever is none is left out.
@@ -43,40 +44,91 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     stub_finder = _StubFinder(request["stubs"])
     sys.meta_path.append(stub_finder)
     faults |= dict(_import(request["stubs"]))
-    packages = request["packages"]
+    upstream = _Upstream(request["packages"])
     pile = request.get("pile", ())
-    changes = list[dict[str, Any]]()
     calls = dict[str, dict[str, Any]]()
-    lines = _RunLines(pile)
-    upstream = dict(snapshots.attributes(packages))
+    run = _PileRun(pile, upstream, request.get("apart", ()))
     for call in ["", *request.get("calls", ())]:  # '' stands for the import of the pile
-        lines.own = dict(snapshots.attributes(pile))
+        run.own = dict(snapshots.attributes(pile))
         is_used = False
-        with lines:
+        with run:
             if call:
                 step_faults, is_used = _call(call)
             else:
                 step_faults = dict(_import(request["modules"]))
         faults |= step_faults
-        before = upstream
-        upstream = dict(snapshots.attributes(packages))
-        for change in snapshots.changes(before, upstream):
-            changes.append({**change, "step": call})
+        upstream.end_step(call)
         if call:
             own_now = dict(snapshots.attributes(pile))
-            own_changes = snapshots.changes(lines.own, own_now)
+            own_changes = [
+                ":".join(difference.attribute)
+                for difference in snapshots.differences(run.own, own_now)
+            ]
             calls[call] = {
                 "fault": step_faults.get(call, ""),
                 "is_used": is_used,
-                "own_changes": [change["target"] for change in own_changes],
+                "own_changes": own_changes,
             }
-    modules = {change["target"].partition(":")[0] for change in changes}
+    modules = set[str]()
+    for change in upstream.changes:
+        module = change["target"].partition(":")[0]
+        modules.add(module)
     answer["faults"] = faults
-    answer["changes"] = changes
+    answer["changes"] = upstream.changes
     answer["calls"] = calls
-    answer["lines"] = {module: sorted(run) for module, run in lines.run.items()}
-    answer["users"] = _users(modules, packages)
+    answer["lines"] = {module: sorted(lines) for module, lines in run.lines.items()}
+    answer["users"] = _users(modules, request["packages"])
+    answer["loaded"] = upstream.loaded()
     return answer
+
+
+class _Upstream:
+    """Compares upstream from step to step.
+
+    Args:
+        packages: The top-level packages that are compared.
+    """
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        self._packages = list(packages)
+        self._at_first = {name for name, _ in snapshots.namespaces(packages)}
+        self._before_step = dict(snapshots.attributes(packages))
+        self._now = self._before_step
+        self._makers: dict[tuple[str, str], str] = {}
+        self.changes: list[dict[str, Any]] = []
+        """The fields of an `ObservedChange` each, in the order of the steps."""
+
+    def note(self, maker: str) -> None:
+        """Note that what has changed since the last look was changed by a module of the pile.
+
+        Args:
+            maker: The module.
+        """
+        before = self._now
+        self._now = dict(snapshots.attributes(self._packages))
+        for difference in snapshots.differences(before, self._now):
+            self._makers[difference.attribute] = maker
+
+    def end_step(self, step: str) -> None:
+        """Describe what has changed in a step.
+
+        Args:
+            step: The function that was called; '' for the import of the pile.
+        """
+        self._now = dict(snapshots.attributes(self._packages))
+        for difference in snapshots.differences(self._before_step, self._now):
+            copies = snapshots.copies(difference, self._now)
+            fields = changed_values.described(difference, copies)
+            fields["step"] = step
+            fields["maker"] = self._makers.get(difference.attribute, "")
+            self.changes.append(fields)
+        self._before_step = self._now
+        self._makers.clear()
+
+    def loaded(self) -> list[str]:
+        """Return the modules that were imported by the pile: nothing was known of them before."""
+        names = {name for name, _ in snapshots.namespaces(self._packages)}
+        return sorted(names - self._at_first)
 
 
 def _users(modules: Iterable[str], packages: Iterable[str]) -> dict[str, int]:
@@ -124,16 +176,23 @@ def _call(call: str) -> tuple[dict[str, str], bool]:
     return {}, result is not None
 
 
-class _RunLines:
+class _PileRun:
     """Records, as a context, which lines of a pile are run, and what its modules have at first.
 
     Args:
         packages: The top-level packages of the pile.
+        upstream: What is compared before and after the import of some modules.
+        apart: These modules.
     """
 
-    def __init__(self, packages: Iterable[str]) -> None:
+    def __init__(
+        self, packages: Iterable[str], upstream: _Upstream, apart: Iterable[str]
+    ) -> None:
         self._packages = set(packages)
-        self.run: dict[str, set[int]] = {}
+        self._upstream = upstream
+        self._apart = set(apart)
+        self._importing: list[str] = []
+        self.lines: dict[str, set[int]] = {}
         """By module of the pile, the lines that were run."""
         self.own: dict[tuple[str, str], Any] = {}
         """The attributes of the pile's modules; a module is added at the end of its import."""
@@ -147,18 +206,34 @@ class _RunLines:
     def _begin(self, frame: FrameType, _event: str, _argument: object) -> Any:
         """Watch a frame if it runs code of the pile; Python calls this at the start of each."""
         module = str(frame.f_globals.get("__name__", ""))
-        is_of_file = not frame.f_code.co_filename.startswith("<")
-        if is_of_file and module.partition(".")[0] in self._packages:
-            return self._watch
-        return None
+        if frame.f_code.co_filename.startswith("<"):  # no file
+            return None
+        top = module.partition(".")[0]
+        if top not in self._packages:
+            return None
+        if frame.f_code.co_name == "<module>":
+            self._note(module)
+            self._importing.append(module)
+        return self._watch
 
     def _watch(self, frame: FrameType, event: str, _argument: object) -> Any:
         """Record a line, or the end of a module's import."""
         module = str(frame.f_globals["__name__"])
-        self.run.setdefault(module, set()).add(frame.f_lineno)
+        self.lines.setdefault(module, set()).add(frame.f_lineno)
         if event == "return" and frame.f_code.co_name == "<module>":
             self.own.update(snapshots.members(module, "", frame.f_globals))
+            self._note(module)
+            self._importing.pop()
         return self._watch
+
+    def _note(self, module: str) -> None:
+        """Compare upstream, at the start or the end of the import of a module that is apart."""
+        if module not in self._apart:
+            return
+        maker = ""
+        if self._importing:
+            maker = self._importing[-1]
+        self._upstream.note(maker)
 
 
 class _StubType(type):
@@ -240,11 +315,11 @@ def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield module, f"{error_name}: {error}"
 
 
-def _load_snapshots() -> ModuleType:
-    """Load the file `snapshots.py` beside this one, whatever can be imported here."""
+def _load(name: str) -> ModuleType:
+    """Load a file beside this one, whatever can be imported here."""
     folder = os.path.dirname(__file__)  # noqa: PTH120
-    file = os.path.join(folder, "snapshots.py")  # noqa: PTH118
-    spec = spec_from_file_location("_patchkit_snapshots", file)
+    file = os.path.join(folder, f"{name}.py")  # noqa: PTH118
+    spec = spec_from_file_location(f"_patchkit_{name}", file)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -252,7 +327,8 @@ def _load_snapshots() -> ModuleType:
     return module
 
 
-snapshots = _load_snapshots()
+snapshots = _load("snapshots")
+changed_values = _load("changed_values")
 
 
 if __name__ == "__main__":

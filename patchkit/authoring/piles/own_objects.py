@@ -4,11 +4,22 @@ A pile is a package that patches upstream. What one of its functions sets, or th
 makes that of the original, is found in a module; the pack has a copy of it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from patchkit.authoring.piles.bodies import BodyText
-from patchkit.authoring.piles.guards import common_package, last_of, old_pile
+from patchkit.authoring.piles.closure_factories import (
+    ClosureFactory,
+    closure_factories,
+)
+from patchkit.authoring.piles.guards import (
+    common_package,
+    last_of,
+    old_pile,
+    packages_of,
+)
+from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.observed import ObservedChange
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
@@ -21,11 +32,11 @@ class OwnChange(NamedTuple):
 
     Args:
         change: The change.
-        line: The statement that imports the object into a body.
+        lines: The statements that bind the object in a body.
     """
 
     change: Change
-    line: str
+    lines: Sequence[str]
 
 
 class OwnObjects:
@@ -39,46 +50,107 @@ class OwnObjects:
         self._pile = pile
         self._readers = {reader.module.name: reader for reader in pile.readers}
         # The modules that have a stand-in: whoever imports one of them gets the pack's.
-        self.codes: dict[str, str] = {}
-        if "patch_old_pile" in pile.bodies:
-            self.codes = {
-                module: code
-                for module, code in pile.codes.items()
-                if last_of(code) in pile.bodies
-            }
+        self.codes = dict(pile.stand_ins)
 
-    def changes(self, observed: Iterable[ObservedChange]) -> Sequence[OwnChange]:
+    def changes(
+        self, observed: Sequence[ObservedChange], function: PileFunction
+    ) -> Sequence[OwnChange]:
         """Return a change for each of those that were observed; none if one is of another kind.
 
         Args:
             observed: What was observed.
+            function: The function of the pile that was called.
         """
-        paths = dict[str, tuple[str, str]]()
+        paths = dict[str, str]()
+        is_closure = False
         for change in observed:
-            module, _, name = (change.own or change.factory).partition(":")
-            if not name or change.form != "attribute":
+            path = change.own or change.factory
+            name = path.partition(":")[2]
+            if change.form != "attribute":
                 return ()
+            if not path:
+                is_closure = True
+                continue
             # Two objects of one name would hide one another in a body.
-            if paths.setdefault(name, (module, name)) != (module, name):
+            if paths.setdefault(name, path) != path:
                 return ()
-        if not self._take_modules({module for module, _ in paths.values()}):
+        if is_closure:
+            return self._closures(observed, function)
+        modules = {path.partition(":")[0] for path in paths.values()}
+        if not self._take_modules(modules):
             return ()
         return [self._change(change) for change in observed]
+
+    def _closures(
+        self, observed: Sequence[ObservedChange], function: PileFunction
+    ) -> Sequence[OwnChange]:
+        """Return changes by factories, which the function is turned into; none if it cannot be.
+
+        Args:
+            observed: What the function sets.
+            function: The function.
+        """
+        reader = self._readers.get(function.module)
+        if reader is None:
+            return ()
+        names = [change.dotted_name for change in observed]
+        factories = closure_factories(reader, function.path, names)
+        for change in observed:
+            factory = factories.get(change.dotted_name)
+            is_only_inherited = change.is_new and change.is_inherited
+            if factory is None or is_only_inherited:
+                return ()
+            if factory.uses_original and not change.is_function:
+                return ()
+        if not self._take_modules({function.module}):
+            return ()
+        words = {change.own.partition(":")[2] for change in observed}
+        made = list[OwnChange]()
+        for change in observed:
+            if change.own.partition(":")[0] == function.module:
+                made.append(self._change(change))
+                continue
+            name = re.sub(r"\W+", "_", change.target.partition(":")[2])
+            word = unused(name, words)
+            words.add(word)
+            factory = factories[change.dotted_name]
+            made.append(self._made(change, factory, word, function))
+        return made
+
+    def _made(
+        self,
+        change: ObservedChange,
+        factory: ClosureFactory,
+        word: str,
+        function: PileFunction,
+    ) -> OwnChange:
+        """Write a factory into the code of its module, and return the change that calls it.
+
+        Args:
+            change: What was observed.
+            factory: The factory.
+            word: A word for its target.
+            function: The function that it is made of.
+        """
+        if factory.is_constant:
+            return _with_value(change, word, [f"{word} = {factory.value}"])
+        code = self.codes[function.module]
+        code_text = self._pile.bodies[last_of(code)]
+        name = unused(f"make_{word}", re.findall(r"\w+", code_text))
+        text = factory.text(name, str(function), change.target)
+        self._pile.bodies[last_of(code)] += text
+        line = f"from {code} import {name}"
+        if change.is_new:
+            return _with_value(change, word, [line, f"{word} = {name}(None)"])
+        return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
 
     def _change(self, change: ObservedChange) -> OwnChange:
         """Return the change of a target to the pile's own object."""
         module, _, name = (change.own or change.factory).partition(":")
         line = f"from {self.codes[module]} import {name}"
-        row_change: Change
-        if not change.own:
-            row_change = Decorate(change.target, by=name, rebind=False)
-        elif change.is_new and not change.is_inherited:
-            row_change = Add(change.target, by=name, rebind=False)
-        else:
-            row_change = Replace(
-                change.target, by=name, rebind=False, unrelated=change.is_unrelated
-            )
-        return OwnChange(row_change, line)
+        if change.own:
+            return _with_value(change, name, [line])
+        return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
 
     def _take_modules(self, names: Collection[str]) -> bool:
         """Give the pack the text of modules, and of what they import, if it can have it.
@@ -110,10 +182,12 @@ class OwnObjects:
                 if is_new and pile_import.module in self._readers:
                     seen.add(pile_import.module)
                     unread.append(pile_import.module)
-        base = common_package([*self.codes, *(each.module.name for each in missing)])
-        if base and missing:
-            self._add_modules(missing, base)
-        return bool(base)
+        modules = [*self.codes, *(each.module.name for each in missing)]
+        if "" in packages_of(modules):
+            return False
+        if missing:
+            self._add_modules(missing, common_package(modules))
+        return True
 
     def take_text(self, reader: PileReader) -> str:
         """Give the pack the text of a module, whatever it does, and return the text's module.
@@ -125,18 +199,21 @@ class OwnObjects:
             The name of the pack's module; '' where the pile's could have no stand-in.
         """
         name = reader.module.name
-        base = common_package([*self.codes, name])
-        if not base or not set(self._pile.codes) <= set(self.codes):
+        modules = [*self.codes, name]
+        if "" in packages_of(modules) or not set(self._pile.codes) <= set(self.codes):
             return ""
-        self._add_modules([reader], base)
+        self._add_modules([reader], common_package(modules))
         return self.codes[name]
 
     def _add_modules(self, readers: Sequence[PileReader], base: str) -> None:
         """Write the text of modules into the pack, and their stand-ins into the row `old-pile`."""
         pile = self._pile
         for reader in readers:
-            word = unused(f"code_{body_word(reader.module.name, base)}", pile.bodies)
-            self.codes[reader.module.name] = f"{pile.pack}.{word}"
+            name = reader.module.name
+            if name in self.codes:
+                continue
+            word = unused(f"code_{body_word(name, base)}", pile.bodies)
+            self.codes[name] = f"{pile.pack}.{word}"
             pile.bodies[word] = ""
         pile.codes.update(self.codes)
         for reader in readers:
@@ -146,12 +223,28 @@ class OwnObjects:
         packages = [
             name for name in self.codes if self._readers[name].module.is_package
         ]
-        row, body = old_pile(base, self.codes, packages, pile.project, pile.origin)
+        row, body = old_pile(self.codes, packages, pile.project, pile.origin)
         if "patch_old_pile" in pile.bodies:
             pile.patches[0] = row
         else:
             pile.patches.insert(0, row)
         pile.bodies["patch_old_pile"] = body
+
+
+def _with_value(change: ObservedChange, name: str, lines: Sequence[str]) -> OwnChange:
+    """Return a change of a target to what a body has under a name.
+
+    Args:
+        change: What was observed.
+        name: The name.
+        lines: The statements that bind it.
+    """
+    if change.is_new and not change.is_inherited:
+        return OwnChange(Add(change.target, by=name, rebind=False), lines)
+    replaced = Replace(
+        change.target, by=name, rebind=False, unrelated=change.is_unrelated
+    )
+    return OwnChange(replaced, lines)
 
 
 def _only_defines(reader: PileReader) -> bool:

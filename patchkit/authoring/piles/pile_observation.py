@@ -12,7 +12,12 @@ from patchkit.analysis.uses.scopes import imported
 from patchkit.authoring.piles.observed import ChildProcess, importable, observe
 from patchkit.authoring.piles.observed_rows import ObservedRows
 from patchkit.authoring.piles.pile_imports import root_modules
+from patchkit.authoring.piles.pile_order import is_of_test
 from patchkit.authoring.piles.piles import PileRows
+from patchkit.authoring.source.calls_at_import import acts_at_import
+
+_MOST_APART = 40
+"""How many modules of a pile are told apart, as upstream is compared twice for each."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,13 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
         name for name in target_modules if name.partition(".")[0] in packages
     ]
     # Without any row, the modules are of interest that set something as no row can.
-    patching = pile.codes or {
-        reader.module.name for reader in pile.readers if reader.placements
-    }
+    patching = set(pile.codes)
+    if not patching:
+        patching = {reader.module.name for reader in pile.readers if reader.placements}
+    acting = _acting_modules(pile, packages)
+    # Where functions are called, their modules are imported, and what these import.
+    if not options.calls:
+        patching |= acting
     roots = root_modules(pile.readers, patching)
     if pile.base and not roots:
         roots = [pile.base]
@@ -76,6 +85,7 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
             perhaps=_imported_names(pile, packages),
             calls=[call for call, _ in options.calls],
             pile=own_packages,
+            apart=acting if len(acting) <= _MOST_APART else (),
         )
     fault = observation.faults.get(options.package)
     if fault:
@@ -84,6 +94,28 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
     pile.observed = observation
     ObservedRows(pile, observation, dict(options.calls)).add()
     return ""
+
+
+def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:
+    """Return the modules of a pile that may change something of packages at import.
+
+    Args:
+        pile: The rows of the pile.
+        packages: The top-level packages that may be changed.
+    """
+    acting = set[str]()
+    for reader in pile.readers:
+        name = reader.module.name
+        is_program = name.rpartition(".")[2] == "__main__"
+        if is_program or is_of_test(name):
+            continue
+        tops = {pile_import.module.partition(".")[0] for pile_import in reader.imports}
+        if packages.isdisjoint(tops):
+            continue
+        sets_at_import = any(not placement.function for placement in reader.placements)
+        if sets_at_import or acts_at_import(reader.module.tree):
+            acting.add(name)
+    return acting
 
 
 def _imported_names(pile: PileRows, packages: set[str]) -> set[str]:

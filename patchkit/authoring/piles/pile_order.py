@@ -46,11 +46,20 @@ def _leave_tests(readers: Mapping[str, PileReader]) -> None:
         readers: The readers of all modules, by name.
     """
     for name, reader in readers.items():
-        folders = name.split(".")
-        if _FOLDERS_OF_TESTS.isdisjoint(folders):
+        if not is_of_test(name):
             continue
         for placement in reader.placements:
             placement.reason = f"it is in a test or the like; --only {name} adopts it"
+
+
+def is_of_test(module: str) -> bool:
+    """Return whether a module is a test, a benchmark or an example, which nobody imports.
+
+    Args:
+        module: Its dotted name.
+    """
+    parts = module.split(".")
+    return not _FOLDERS_OF_TESTS.isdisjoint(parts) or parts[-1].startswith("test_")
 
 
 def _is_inside(module: str, packages: Iterable[str]) -> bool:
@@ -97,8 +106,4 @@ def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
             last_by_target[target] for target in targets if target in last_by_target
         }
         last_by_target.update(dict.fromkeys(targets, patch.name))
-        if predecessors:
-            after = tuple(sorted(predecessors))
-            yield patch.__replace__(after=after)
-        else:
-            yield patch
+        yield patch.__replace__(after=tuple(sorted(predecessors)))

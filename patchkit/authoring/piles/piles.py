@@ -31,6 +31,7 @@ from patchkit.authoring.piles.placed_targets import (
 )
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
+from patchkit.authoring.piles.read_values import ReadValue
 from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
 from patchkit.core.rows.target import Target
@@ -53,6 +54,8 @@ class PileRows(AdoptedRows):
         observed: What the pile changed when it was imported in a child process, if it was.
         names: The names of rows that are taken.
         codes: By module of the pile, the module of the pack that has its code.
+        stand_ins: Those of these modules whose imports get the pack's.
+        values: By target, what the statements that were read set.
     """
 
     release: CheckedRelease = field(kw_only=True)
@@ -62,6 +65,8 @@ class PileRows(AdoptedRows):
     observed: PileObservation | None = None
     names: list[str] = field(default_factory=lambda: ["old-pile"])
     codes: dict[str, str] = field(default_factory=dict)
+    stand_ins: dict[str, str] = field(default_factory=dict)
+    values: dict[str, list[ReadValue]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
@@ -114,17 +119,20 @@ class PileRows(AdoptedRows):
     def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
         """Add the row that keeps the pile's modules from patching upstream a second time."""
         modules = [rows.reader.module for rows in rows_by_module]
-        if not self._base:
-            self.left += [
-                UnexpressedCode(
-                    module.path, line=1, code="", reason=_NO_PACKAGE, place=module.name
-                )
-                for module in modules
-            ]
-            return
         codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+        for module in modules:
+            top = module.name.partition(".")[0]
+            beside = [name for name in codes if name.partition(".")[0] == top]
+            if common_package(beside):
+                self.stand_ins[module.name] = codes[module.name]
+            else:
+                self.left.append(
+                    UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                )
+        if not self.stand_ins:
+            return
         packages = [module.name for module in modules if module.is_package]
-        row, body = old_pile(self._base, codes, packages, self.project, self.origin)
+        row, body = old_pile(self.stand_ins, packages, self.project, self.origin)
         self.patches.insert(0, row)
         self.bodies["patch_old_pile"] = body
 
@@ -326,6 +334,8 @@ class _ModuleRows:
                 continue
             # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
+            value = ReadValue(self.reader, placement)
+            self._pile.values.setdefault(str(placed.target), []).append(value)
             yield self._change(body, placement, placed.target, facts)
 
     def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:

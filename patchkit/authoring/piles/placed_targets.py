@@ -142,7 +142,7 @@ def can_be_wrapped(
     placement: Placement,
     facts: Facts,
 ) -> bool:
-    """Return whether a placement replaces one function, and nothing else uses its names.
+    """Return whether a placement replaces one function, and nothing else uses its names or sets it.
 
     Args:
         reader: The reader of the module that sets the replacement.
@@ -154,6 +154,12 @@ def can_be_wrapped(
         return False
     if len(placement.dotted_names) != 1 or placement.key:
         return False
+    # A call that sets it again may become a row, and what that sets lies below a Wrap.
+    for other in readers:
+        for other_placement in other.placements:
+            is_set_again = placement.dotted_names[0] in other_placement.dotted_names
+            if is_set_again and not other_placement.is_expressible:
+                return False
     # The names of the replacement and of the saved original.
     names = {ast.unparse(placement.value)}
     for name, original in reader.saved.items():

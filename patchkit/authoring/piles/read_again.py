@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from patchkit.analysis.upstream.resolving.syntax import expressions, statements
+from patchkit.authoring.piles.other_changes import SETTABLE
 from patchkit.authoring.piles.placements import Placement, is_check
 from patchkit.authoring.source.name_scopes import NameScope
 
 _READ_AGAIN = "the module reads it again, before a row sets it"
-_SETTABLE = (ast.Attribute, ast.Subscript)
 
 
 def refuse_what_is_read_again(
@@ -26,7 +26,7 @@ def refuse_what_is_read_again(
         if is_check(statement):  # dropped from the body
             continue
         for node in expressions(statement):
-            if isinstance(node, _SETTABLE) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, SETTABLE) and isinstance(node.ctx, ast.Load):
                 dotted_names = scope.dotted_names_of(node)
                 if dotted_names:
                     set_above = _set_above(placements, node.lineno)

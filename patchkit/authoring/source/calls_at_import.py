@@ -4,7 +4,13 @@ import ast
 from collections import Counter, deque
 from collections.abc import Iterator
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    Def,
+    dotted,
+    statements,
+)
 from patchkit.authoring.source.loops import made_in
 
 _LOOPS = (ast.For, ast.While)
@@ -44,6 +50,29 @@ def called_at_import(tree: ast.Module) -> set[str]:
                 unread.append(functions[name])
         called |= names
     return called
+
+
+def acts_at_import(tree: ast.Module) -> bool:
+    """Return whether a module does more than define things as it is imported.
+
+    Then it may change others: by a call, by a decorator, or by what a class derives from.
+
+    Args:
+        tree: The module.
+    """
+    for statement in statements(tree.body):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            return True
+        if getattr(statement, "decorator_list", ()):
+            return True
+        if isinstance(statement, ast.ClassDef) and _is_derived(statement):
+            return True
+    return False
+
+
+def _is_derived(node: ast.ClassDef) -> bool:
+    """Return whether a class has bases or keywords, which run code of others as it is made."""
+    return bool(node.bases or node.keywords)
 
 
 def _called_names(node: ast.AST) -> Iterator[str]:

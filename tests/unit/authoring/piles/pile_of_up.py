@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "A_CLOSURE",
     "PROBE",
+    "PROJECT",
+    "ROWS",
     "TOOLS",
     "UP",
     "World",
     "adopt",
     "answers",
+    "both",
     "forms",
     "here",
     "kinds",
+    "observed",
     "program",
     "world",
 ]
@@ -74,6 +80,27 @@ told += [lib.D().m(4), getattr(lib.C, "new", None), getattr(lib, "extra", None),
 told += [type(c).__name__, user.use()]
 print(json.dumps(told, default=repr))
 """
+
+PROJECT = """
+[project]
+name = "pile"
+dependencies = [{dependencies}]
+[project.entry-points."vllm.general_plugins"]
+pile = "pile.start:register"
+"""
+ROWS = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+START = "import pile.start\npile.start.register()\n"
+A_CLOSURE = """
+        from up import lib
+
+        def register():
+            original = lib.f
+
+            def f(a, b=0):
+                return ("new", *original(a, b))
+
+            lib.f = f
+        """
 
 
 @pytest.fixture
@@ -164,3 +191,23 @@ def register_patch(*, target, reason, condition=None):
 
     return put
 """
+
+
+def observed(
+    here: World,
+    capsys: pytest.CaptureFixture[str],
+    modules: Mapping[str, str],
+    *words: str,
+) -> dict[str, Any]:
+    """Write a pile whose entry point is `pile.start:register`, and adopt what it does."""
+    project = PROJECT.format(dependencies="")
+    (here.folder / "pyproject.toml").write_text(project, "utf-8")
+    texts = {name: dedent(text) for name, text in modules.items()}
+    return adopt(here, capsys, texts, "--observe", *words)
+
+
+def both(here: World) -> tuple[Any, Any]:
+    """What upstream does once the pile's function was called, and with the rows in its place."""
+    theirs = here.answer(f"{START}{PROBE}", PATCHKIT="0")
+    ours = here.answer(f"{ROWS}{START}{PROBE}")
+    return theirs, ours

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.index_of_up import INTO_MINE
-from authoring.piles.pile_of_up import PROBE, World, adopt, answers, here, kinds, world
+from authoring.piles.pile_of_up import (
+    A_CLOSURE,
+    PROBE,
+    PROJECT,
+    ROWS,
+    World,
+    adopt,
+    answers,
+    both,
+    here,
+    kinds,
+    observed,
+    world,
+)
 from patchkit.authoring.piles.observed import ChildProcess, observe
 from patchkit.cli import main
 from patchkit.errors import ScaffoldError
@@ -19,49 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["here", "world"]
 
-PROJECT = """
-[project]
-name = "pile"
-dependencies = [{dependencies}]
-[project.entry-points."vllm.general_plugins"]
-pile = "pile.start:register"
-"""
-ROWS = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
-START = "import pile.start\npile.start.register()\n"
-
-
-def observed(
-    here: World,
-    capsys: pytest.CaptureFixture[str],
-    modules: Mapping[str, str],
-    *words: str,
-) -> dict[str, Any]:
-    """Write a pile whose entry point is `pile.start:register`, and adopt what it does."""
-    project = PROJECT.format(dependencies="")
-    (here.folder / "pyproject.toml").write_text(project, "utf-8")
-    texts = {name: dedent(text) for name, text in modules.items()}
-    return adopt(here, capsys, texts, "--observe", *words)
-
-
-def both(here: World) -> tuple[Any, Any]:
-    """What upstream does once the pile's function was called, and with the rows in its place."""
-    theirs = here.answer(f"{START}{PROBE}", PATCHKIT="0")
-    ours = here.answer(f"{ROWS}{START}{PROBE}")
-    return theirs, ours
-
-
 CALLS = {
-    "a closure": """
-        from up import lib
-
-        def register():
-            original = lib.f
-
-            def f(a, b=0):
-                return ("new", *original(a, b))
-
-            lib.f = f
-        """,
     "several targets and a closure": """
         from up import lib, user
 
@@ -115,12 +86,6 @@ CALLS = {
         def register():
             lib.g = g
         """,
-    "a module that it imports itself": """
-        def register():
-            from up import user
-
-            user.use = lambda: "new"
-        """,
     "a loop over names that are worked out": """
         from up import lib
 
@@ -164,7 +129,7 @@ def test_the_function_is_named_on_the_command_line(
     words = ("--observe", "--call", "pile.start:put")
     report = adopt(here, capsys, {"start": text}, *words)
     assert report["left"] == []
-    assert report["observed"]["depths"] == {"up.lib:g": "called"}
+    assert report["observed"]["depths"] == {"up.lib:g": "decorated"}
     start = "import pile.start\npile.start.put()\n"
     theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
     assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
@@ -189,7 +154,10 @@ def test_a_function_beside_rows_that_were_read(
         """
     report = observed(here, capsys, {"start": text})
     assert report["left"] == []
-    assert report["observed"]["depths"] == {"up.lib:f": "read", "up.lib:g": "called"}
+    assert report["observed"]["depths"] == {
+        "up.lib:f": "read",
+        "up.lib:g": "decorated",
+    }
     theirs, ours = both(here)
     assert ours == theirs
 
@@ -321,7 +289,7 @@ def test_what_the_import_sets_and_a_call_sets_again(
             lib.f = lambda *args, **words: ("called", old(*args, **words))
         """
     report = observed(here, capsys, {"start": text})
-    assert report["observed"]["depths"] == {"up.lib:f": "called"}
+    assert report["observed"]["depths"] == {"up.lib:f": "decorated"}
     theirs, ours = both(here)
     assert ours == theirs
 
@@ -379,11 +347,11 @@ def test_it_observes_by_itself_where_upstream_is(
 ) -> None:
     """Where it cannot be imported, a line says so, and the pile is read alone."""
     (here.folder / "pyproject.toml").write_text(PROJECT.format(dependencies=""))
-    here.module("pile.start", dedent(CALLS["a closure"]))
+    here.module("pile.start", dedent(A_CLOSURE))
     words = [word for word in INTO_MINE if word != "--no-observe"]
     assert main(["adopt", "pile", *words, "--dry-run"]) == 0
-    assert "1 changes were observed: 1 called" in capsys.readouterr().out
-    here.module("pile.start", "open('was_run', 'w')\n" + dedent(CALLS["a closure"]))
+    assert "1 changes were observed: 1 decorated" in capsys.readouterr().out
+    here.module("pile.start", "open('was_run', 'w')\n" + dedent(A_CLOSURE))
     init = here.folder / "up" / "__init__.py"
     init.write_text("raise ImportError('no device')\n", "utf-8")
     assert main(["adopt", "pile", *words, "--dry-run"]) == 1
@@ -441,10 +409,10 @@ def test_the_python_of_another_environment(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The child runs there; one that cannot be started is an error."""
-    here.module("pile.start", dedent(CALLS["a closure"]))
+    here.module("pile.start", dedent(A_CLOSURE))
     words = ["adopt", "pile", *INTO_MINE, "--observe", "--call", "pile.start:register"]
     assert main([*words, "--python", sys.executable, "--dry-run"]) == 0
-    assert "1 called" in capsys.readouterr().out
+    assert "1 decorated" in capsys.readouterr().out
     assert main([*words, "--python", "/no/python", "--dry-run"]) == 2
     assert "--python: cannot start /no/python" in capsys.readouterr().err
 

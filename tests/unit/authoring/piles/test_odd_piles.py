@@ -327,8 +327,59 @@ def test_what_runs_only_as_a_program_or_a_test_is_no_patch(
     modules = {
         "patches": f"from up.lib import C\nC.new = 1\n{main_block}",
         "tests.test_it": "from up.lib import C\nC.tested = 1\n",
+        "test_beside": "from up.lib import C\nC.tested = 1\n",
     }
     report = adopt(here, capsys, modules)
     assert kinds(report) == {"patches": [("Add", "up.lib:C.new")]}
-    (left,) = report["left"]
-    assert "--only pile.tests.test_it adopts it" in left["reason"]
+    reasons = sorted(place["reason"] for place in report["left"])
+    assert "--only pile.test_beside adopts it" in reasons[0]
+    assert "--only pile.tests.test_it adopts it" in reasons[1]
+
+
+@pytest.mark.processes
+def test_what_others_set_in_a_module_of_the_pile(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is set in the pack's module, which has the functions that read it."""
+    conf = """\
+    from up.lib import C
+
+    word = "own"
+    C.new = property(lambda self: word)
+    """
+    patches = "from pile import conf\nfrom up import lib\n\nlib.extra = 1\n"
+    adopt(here, capsys, {"conf": dedent(conf), "patches": patches})
+    start = "import pile.patches\npile.conf.word = 'set'\npile.conf.more = 1\n"
+    start += "del pile.conf.more\n"
+    probe = "import json\nfrom up import lib\nprint(json.dumps(lib.C().new))\n"
+    rows = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+    assert here.answer(f"{start}{probe}", PATCHKIT="0") == "set"
+    assert here.answer(f"{rows}{start}{probe}") == "set"
+
+
+@pytest.mark.processes
+def test_a_pile_of_two_packages_is_kept_off(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each has stand-ins, which are there before it."""
+    folder = here.folder / "both"
+    for name, target in (("first", "f"), ("second", "g")):
+        package = folder / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        text = (
+            f"from up import lib\n\nold = lib.{target}\n\n\ndef new(*args, **words):\n"
+        )
+        text += f"    return ({name!r}, old(*args, **words))\n\n\nlib.{target} = new\n"
+        (package / "patches.py").write_text(text)
+    words = ["adopt", str(folder), *INTO_MINE, "--format", "json"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["left"] == []
+    old_pile, *_ = report["patches"]
+    assert [change["target"] for change in old_pile["changes"]] == ["first", "second"]
+    start = f"import sys\nsys.path.insert(0, {str(folder)!r})\n"
+    start += "import first.patches, second.patches\n"
+    rows = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+    theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
+    assert here.answer(f"{rows}{start}{PROBE}") == theirs

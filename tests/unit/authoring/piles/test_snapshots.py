@@ -57,19 +57,22 @@ def test_the_items_of_such_a_mapping_are_compared() -> None:
     assert {qualname for _, qualname in after.keys() - before.keys()} == {"TABLE['b']"}
 
 
-class Strict(type):
-    """A metaclass that refuses questions for classes, as that of a TypedDict does."""
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        raise TypeError("no class checks")
-
-
-def test_a_class_that_refuses_checks_is_described() -> None:
-    """Whether another one derives from it is read from its bases."""
-    original = Strict("Options", (), {})
-    heir = Strict("Heir", (original,), {})
-    other = Strict("Other", (), {})
-    for value, is_unrelated in ((heir, False), (other, True)):
-        before = {("up", "OPTIONS"): original}
-        (change,) = snapshots.changes(before, {("up", "OPTIONS"): value})
-        assert change["is_unrelated"] is is_unrelated
+def test_what_is_set_inside_of_functions_classes_and_instances() -> None:
+    """Their names are bound to the same objects as before."""
+    names: dict[str, Any] = {"__name__": "up"}
+    text = "class A: ...\nclass B: ...\nclass C(A): ...\nclass D(C): ...\n"
+    exec(f"{text}def f(a=1): ...\ndef g(*, b=1): ...\nitem = C()\n", names)
+    before = dict(snapshots.members("up", "", names))
+    exec("C.__bases__ = (B,)\nitem.__class__ = D\n", names)
+    exec("f.__code__ = (lambda a: 2).__code__\ng.__kwdefaults__['b'] = 2\n", names)
+    after = dict(snapshots.members("up", "", names))
+    changed = {
+        (difference.attribute[1], difference.form)
+        for difference in snapshots.differences(before, after)
+    }
+    assert changed == {
+        ("C", "content"),
+        ("f", "content"),
+        ("g", "content"),
+        ("item.__class__", "item"),
+    }

@@ -1,0 +1,201 @@
+"""Describes what a pile has put in the place of something: by its name, and as a row may say it.
+
+The program `observing` loads this file in a child process; it imports nothing but Python's library.
+"""
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+_INNER = ("__func__", "fget", "func", "__wrapped__")
+"""The attributes in which descriptors and decorated functions have the function itself."""
+_VARIABLE_ARGUMENTS = 0x04 | 0x08
+"""Flags of code that takes `*args` or `**kwargs`."""
+_LITERALS: tuple[type[Any], ...] = (bool, int, float, str, bytes, type(None))
+"""The types of values that a statement of a pile may spell out."""
+_LONGEST = 200
+"""How many characters such a value may have."""
+
+
+def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Describe a change, and how a row may make it.
+
+    Args:
+        difference: The `AttributeDifference`.
+        names: The names in modules, as module and name, that are still bound to the original.
+
+    Returns:
+        The fields of an `ObservedChange` without its step and its module.
+    """
+    module, qualname = difference.attribute
+    value = difference.value
+    original = difference.original
+    is_new = difference.is_new
+    copies = []
+    # What is no code, such as a number that many modules have, is no copy.
+    if not is_new and is_code(original):
+        copies = [":".join(name) for name in names]
+    is_unrelated = False
+    if not is_new:
+        is_unrelated = _is_unrelated(value, original)
+    is_function = False
+    if _is_a(value, FunctionType):
+        is_function = _is_a(original, FunctionType)
+    literal = ""
+    if difference.form != "deleted":
+        literal = _literal(value)
+    return {
+        "target": f"{module}:{qualname}",
+        "is_new": is_new,
+        "by": _name(value),
+        "copies": copies,
+        "is_inherited": _is_inherited(module, qualname),
+        "is_code": is_code(value),
+        "form": difference.form,
+        "same_as": difference.same_as,
+        "own": _own_path(value),
+        "factory": _factory(value, original),
+        "is_unrelated": is_unrelated,
+        "is_function": is_function,
+        "literal": literal,
+    }
+
+
+def _name(value: Any) -> str:
+    """Return the name of a value, as `module:qualname`; the latter is '' where it has none."""
+    inner = unwrapped(value)
+    module = getattr(inner, "__module__", "")
+    qualname = getattr(inner, "__qualname__", "")
+    if not isinstance(module, str) or not isinstance(qualname, str):
+        return ":"
+    return f"{module}:{qualname}"
+
+
+def _literal(value: Any) -> str:
+    """Return a value as a statement spells it out; '' for what is none of Python's plain types."""
+    parts = [value]
+    if type(value) is tuple:
+        parts = list(value)
+    for part in parts:
+        if type(part) not in _LITERALS:
+            return ""
+    text = repr(value)
+    if len(text) > _LONGEST:
+        return ""
+    return text
+
+
+def _is_a(value: Any, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
+    """As `isinstance`, which would run the code of a proxy to ask for its class."""
+    return issubclass(type(value), kinds)
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value is code or a descriptor, rather than a module or plain data.
+
+    Args:
+        value: The value.
+    """
+    if _is_a(value, ModuleType):
+        return False
+    if callable(value):
+        return True
+    return hasattr(type(value), "__get__")
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the function inside of a static method, a property or another descriptor.
+
+    It goes on from wrapper to wrapper until it finds a function or a class.
+
+    Args:
+        value: The descriptor; anything else is returned as it is.
+    """
+    if _is_a(value, (FunctionType, type)):
+        return value
+    for name in _INNER:
+        with contextlib.suppress(Exception):
+            # Not `getattr`, which would run a `__getattr__` of the pile.
+            return unwrapped(object.__getattribute__(value, name))
+    return value
+
+
+def _is_inherited(module: str, qualname: str) -> bool:
+    """Return whether a base class has an attribute of a class, too."""
+    owner: Any = sys.modules.get(module)
+    *outer, name = qualname.split(".")
+    for part in outer:
+        owner = getattr(owner, "__dict__", {}).get(part)
+    if not outer or not _is_a(owner, type):
+        return False
+    return any(name in vars(base) for base in owner.__mro__[1:])
+
+
+def _own_path(value: Any) -> str:
+    """Return where a function or a class is found, as `module:qualname`; '' where it is not."""
+    if not _is_a(value, (FunctionType, type)):
+        return ""
+    if _is_a(value, FunctionType):
+        # `functools.wraps` gives a function the name and the module of another one.
+        home = value.__globals__.get("__name__")
+        if home != value.__module__:
+            return ""
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        # Only what a `from module import name` finds: a name of the module itself.
+        found = getattr(found, "__dict__", {}).get(name)
+    if found is not value or "." in value.__qualname__:
+        return ""
+    return f"{value.__module__}:{value.__qualname__}"
+
+
+def _factory(value: Any, original: Any) -> str:
+    """Return the function that has made a closure of the original, with its module; '' for none.
+
+    It takes one parameter, which the closure keeps, and is a function of a module.
+    """
+    if not _is_a(value, FunctionType) or not _is_a(original, FunctionType):
+        return ""
+    code = value.__code__
+    # `functools.wraps` gives the closure the original's `__qualname__`, but not its code's.
+    path = getattr(code, "co_qualname", value.__qualname__)
+    name = path.partition(".<locals>.")[0]
+    factory = value.__globals__.get(name)
+    if not _is_a(factory, FunctionType):
+        return ""
+    made_by = factory.__code__
+    takes_one = made_by.co_argcount == 1 and not made_by.co_kwonlyargcount
+    if made_by.co_flags & _VARIABLE_ARGUMENTS or not takes_one:
+        return ""
+    if not any(constant is code for constant in made_by.co_consts):
+        return ""
+    kept: Any = None
+    for free_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+        if free_name == made_by.co_varnames[0]:
+            with contextlib.suppress(ValueError):  # the cell is empty
+                kept = cell.cell_contents
+    if kept is not original:
+        return ""
+    module = str(value.__globals__.get("__name__", ""))
+    return f"{module}:{name}"
+
+
+def _is_unrelated(value: Any, original: Any) -> bool:
+    """Return whether a class does not derive from the original, or arguments are others."""
+    if _is_a(original, type):
+        # By `__mro__`: a metaclass may refuse `issubclass`, as that of a TypedDict does.
+        return not _is_a(value, type) or original not in value.__mro__
+    if _is_a(original, FunctionType) and _is_a(value, FunctionType):
+        return _parameters(value) != _parameters(original)
+    return is_code(original)
+
+
+def _parameters(function: FunctionType) -> tuple[object, ...]:
+    """Return the parameters of a function, for a comparison."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[:count]
+    flags = code.co_flags & _VARIABLE_ARGUMENTS
+    return names, code.co_argcount, flags

@@ -1,0 +1,5 @@
+from up import lib
+
+
+def register():
+    exec("def g():\n    return ('new', LIMIT)", vars(lib))

@@ -1,0 +1,3 @@
+from up import lib
+
+exec("def g():\n    return 'new'\n\n\nlib.g = g")
