@@ -194,7 +194,7 @@ def test_no_journal_is_a_finding(
         ((), "PATCHKIT_JOURNAL is not set"),
         (("/nowhere",), "found no such directory"),
         (("",), "found an empty DIR"),
-        (("/", "--watch", "--format", "json"), "found --format json with --watch"),
+        (("/", "--watch", "--format", "json"), "found --format json and --watch"),
         (("--ray", "nonsense"), "--ray"),
     ],
 )
