@@ -266,14 +266,17 @@ def _defaults(cls: type[Record], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _drop_disabled(cls: Any, *, frozen: bool, eq: bool) -> None:
-    """Replace inherited methods that the class's options disable by those of `object`."""
+    """Undo what a class inherits and its own options switch off: being frozen, and equality.
+
+    A class that can change, and is compared by its values, has no hash.
+    """
     if not frozen:
         cls.__setattr__ = object.__setattr__
         cls.__delattr__ = object.__delattr__
     if not eq:
         cls.__eq__ = object.__eq__
         cls.__hash__ = object.__hash__
-    elif not frozen:  # its values, and so its hash, may change
+    elif not frozen:
         cls.__hash__ = None
 
 

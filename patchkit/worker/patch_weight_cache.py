@@ -18,7 +18,8 @@ def with_patches(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     """Run around `WeightCacheKey.from_model_config`: add the worker's patches to the key.
 
     Their digest is appended to `vllm_version`, so that the key equals that of a daemon only if the
-    daemon has the same patches. Without a session, or patches for workers, the key is unchanged.
+    daemon has the same patches. Without a session, or without patches for workers, the key is
+    unchanged.
     """
     key = wrapped(*args, **kwargs)
     # The condition is evaluated first: without a session there is no digest.

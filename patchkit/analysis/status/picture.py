@@ -209,7 +209,7 @@ def _unknown_process(
         reason = "has vLLM loaded, PATCHKIT=0 in its environment"
     title = facts["title"]
     # The title may be a process's own, or the name that its parent gave it.
-    row = table.beginning("title", title) or table.beginning("name", title)
+    row = table.by_prefix("title", title) or table.by_prefix("name", title)
     roles = []
     if row and row.role:
         roles.append(str(row.role))

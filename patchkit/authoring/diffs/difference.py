@@ -193,11 +193,13 @@ class ModuleDifference:
             self._list_unexpressed(name, node, str(error))
 
     def _express_use(self, use: StaleUse, *, is_changed: bool) -> None:
-        """Make the change of what was made from changed things, or list it.
+        """Change what an unchanged statement made of a changed value, or list the statement.
+
+        If `LIMIT` has changed, `TABLE = [LIMIT]` has to be made anew.
 
         Args:
-            use: the statement that made it.
-            is_changed: whether the statement has changed as well, so that it has its change.
+            use: the statement.
+            is_changed: whether its own text has changed, too; then its change is made already.
         """
         if not self._can_be_remade(use):
             self._list_unexpressed(use.name, use.node, use.reason)

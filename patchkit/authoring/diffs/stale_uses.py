@@ -28,7 +28,7 @@ _ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
 
 
 class StaleUse(NamedTuple):
-    """A statement that ran with the former values or functions, and is the same in both texts.
+    """A statement that upstream ran with former values or functions, such as `TABLE = [LIMIT]`.
 
     Args:
         name: The qualified name that it defines; '' for none.

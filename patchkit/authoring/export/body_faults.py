@@ -310,7 +310,10 @@ class BodyFaults:
 
 
 def _called_bare(node: ast.AST) -> set[str]:
-    """List what code calls without an argument, such as `super` in `super().f(x)`."""
+    """List what code calls without a positional argument, such as `super` in `super().f(x)`.
+
+    `super()`, `vars()` and `dir()` ask where they are called, so they cannot be moved.
+    """
     functions: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not part.args:

@@ -113,8 +113,8 @@ def _enter_empty_network() -> None:
         return
     user = os.getuid()
     group = os.getgid()
-    # Without the right to that, a process may still do it in a user namespace of its own, in which
-    # the maps below let it be the same user as before.
+    # Without the right to make a network, a process may make one in a user namespace of its own.
+    # The maps below let it be the same user there as before; Linux demands them in this order.
     _called("unshare", library.unshare(_NEW_USER | _NEW_NETWORK))
     maps = {
         "setgroups": "deny",

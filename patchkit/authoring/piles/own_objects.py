@@ -49,7 +49,8 @@ class OwnObjects:
     def __init__(self, pile: PileRows) -> None:
         self._pile = pile
         self._readers = {reader.module.name: reader for reader in pile.readers}
-        # The modules that have a stand-in: whoever imports one of them gets the pack's.
+        # By module of the pile, the pack's module with its text: that is served in its place, as
+        # its stand-in.
         self.codes = dict(pile.stand_ins)
 
     def changes(
@@ -155,39 +156,58 @@ class OwnObjects:
     def _take_modules(self, names: Collection[str]) -> bool:
         """Give the pack the text of modules, and of what they import, if it can have it.
 
-        A body must not import the pile's module itself, which may be half imported: it imports
-        upstream, and so the row is made within its import.
+        A body cannot import from the pile's module itself. That module imports upstream, which
+        makes the row due; so the body would import from a module that is half imported.
 
         Args:
             names: The names of the modules.
 
         Returns:
-            Whether it has the text.
+            Whether the pack has the text now.
         """
-        if not set(self._pile.codes) <= set(self.codes):
-            return False  # modules without a package have no stand-in
+        if not self._all_have_stand_ins():
+            return False
+        readers = self._with_imported(names)
         missing = list[PileReader]()
+        for reader in readers:
+            if reader is None:
+                return False
+            if reader.module.name in self.codes:
+                continue
+            if not _only_defines(reader):
+                return False
+            missing.append(reader)
+        modules = [*self.codes, *(each.module.name for each in missing)]
+        if "" in packages_of(modules):
+            return False  # a module in no package cannot have a stand-in
+        if missing:
+            self._add_modules(missing, common_package(modules))
+        return True
+
+    def _all_have_stand_ins(self) -> bool:
+        """Whether the pack serves the text of every module of the pile that it has a body of."""
+        return set(self._pile.codes) <= set(self.codes)
+
+    def _with_imported(self, names: Collection[str]) -> list[PileReader | None]:
+        """Return the readers of modules, and of all modules of the pile that they import.
+
+        Args:
+            names: The names of the modules; None stands for one that the pile does not have.
+        """
+        readers = list[PileReader | None]()
         unread = sorted(names)
         seen = set(unread)
         while unread:
             reader = self._readers.get(unread.pop())
+            readers.append(reader)
             if reader is None:
-                return False
-            if reader.module.name not in self.codes:
-                if not _only_defines(reader):
-                    return False
-                missing.append(reader)
+                continue
             for pile_import in reader.imports:
                 is_new = pile_import.module not in seen
                 if is_new and pile_import.module in self._readers:
                     seen.add(pile_import.module)
                     unread.append(pile_import.module)
-        modules = [*self.codes, *(each.module.name for each in missing)]
-        if "" in packages_of(modules):
-            return False
-        if missing:
-            self._add_modules(missing, common_package(modules))
-        return True
+        return readers
 
     def take_text(self, reader: PileReader) -> str:
         """Give the pack the text of a module, whatever it does, and return the text's module.
@@ -200,7 +220,7 @@ class OwnObjects:
         """
         name = reader.module.name
         modules = [*self.codes, name]
-        if "" in packages_of(modules) or not set(self._pile.codes) <= set(self.codes):
+        if "" in packages_of(modules) or not self._all_have_stand_ins():
             return ""
         self._add_modules([reader], common_package(modules))
         return self.codes[name]

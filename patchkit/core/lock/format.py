@@ -359,12 +359,12 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
         All spans, sorted by project and release.
     """
     for span in more:
-        united_spans = _with(spans, span)
+        united_spans = _with_merged(spans, span)
         spans = list(united_spans)
     return sorted(spans, key=lambda span: (span.project, *_ends(span)))
 
 
-def _with(spans: Iterable[Span], new: Span) -> Iterator[Span]:
+def _with_merged(spans: Iterable[Span], new: Span) -> Iterator[Span]:
     """Yield spans and a new one; those of the same source that overlap it are merged into it."""
     for span in spans:
         is_same_source = span[:2] == new[:2]  # fingerprint and project

@@ -12,7 +12,7 @@ from typing import Any
 from patchkit.errors import CanonicalError
 
 _VOCABULARY = "patchkit.core.rows.declaration"
-"""Where the classes of a pack author are defined; their names are those that packs import."""
+"""Where `Wrap`, `Role` and others are defined; digests name them as packs import them."""
 
 _LITERALS = (
     type(None),

@@ -127,7 +127,7 @@ class ProcessTable:
         by_target = self.known("target", target)
         if by_target is not None:
             return by_target
-        return self.beginning("name", name)
+        return self.by_prefix("name", name)
 
     def of_actor(self, cls: type) -> ProcessRow | None:
         """Find the row of a Ray actor by its class, or else by the nearest base that has one.
@@ -162,7 +162,7 @@ class ProcessTable:
         name = program[0].rpartition("/")[2]
         return self.known("command", name)
 
-    def beginning(self, by: str, text: str) -> ProcessRow | None:
+    def by_prefix(self, by: str, text: str) -> ProcessRow | None:
         """Find the row with the longest text that a process's name or title begins with.
 
         Args:

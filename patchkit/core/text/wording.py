@@ -35,10 +35,16 @@ _PLAIN = re.compile(
 _ADDS = re.compile(rb"\.(?:register|\w+[ \t\\\n]*=(?!=))")
 _BINDERS = re.compile(rb"\b(?:import|as|global|nonlocal|del|for)\b")
 # Calls that may bind any name of a module. They are hashed in this order, also by existing locks.
-_MAKERS = (b"\nsetattr(", b"\nexec(", b"\nglobals(", b"\nvars(", b"\ndef __getattr__(")
+_BINDING_CALLS_IN_ORDER = (
+    b"\nsetattr(",
+    b"\nexec(",
+    b"\nglobals(",
+    b"\nvars(",
+    b"\ndef __getattr__(",
+)
 # For speed, both begin with a fixed character, and neither has a group.
-_MADE = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
-_STARS = re.compile(rb"\*(?<=import \*)")
+_BINDING_CALLS = re.compile(rb"\n(?:setattr|exec|globals|vars|def __getattr__)\(")
+_STAR_IMPORTS = re.compile(rb"\*(?<=import \*)")
 _BLANKS = (b" ", b"\t")
 
 _Readable = tuple[bytes, bool]
@@ -132,7 +138,7 @@ class _ModuleSource(SourceLines):
         self._names = encoded.split(b".")
         # By part of the name: the lines in which it occurs, and of these, those outside of `texts`.
         self._mentions: dict[bytes, list[int]] = {}
-        self._outside: dict[bytes, list[int]] = {}
+        self._lines_outside: dict[bytes, list[int]] = {}
         for name in self._names:
             if name not in self._mentions:
                 self._mentions[name] = self.lines_with(name)
@@ -147,7 +153,7 @@ class _ModuleSource(SourceLines):
                 end = self.end(at)
                 self.texts.append((at, end))
         for name, lines in self._mentions.items():
-            self._outside[name] = self._outside_of(lines)
+            self._lines_outside[name] = self._not_in_texts(lines)
 
     def parts(self) -> Iterator[bytes]:
         """Yield the texts of the definition, with the conditions that they stand under."""
@@ -161,16 +167,17 @@ class _ModuleSource(SourceLines):
 
         For `Class.method` such are `Class = other(Class)`, `setattr(…)` and `from x import *`.
         """
-        for name, lines in self._outside.items():
+        for name, lines in self._lines_outside.items():
             for offset in lines:
                 line = self.text(offset)
                 if _binds(line, name):
                     yield line.strip()
-        # Calls such as `setattr(…)`, in the order in which existing locks have hashed them.
-        calls = sorted(_MADE.finditer(self.source), key=_maker_rank)
-        stars = _STARS.finditer(self.source)
+        # `setattr(…)` or `def __getattr__(…)`, in the order that existing locks have hashed.
+        calls = sorted(_BINDING_CALLS.finditer(self.source), key=_rank_of_call)
+        stars = _STAR_IMPORTS.finditer(self.source)
         for match in (*calls, *stars):
-            end = match.end()  # not its start, which may be the end of the line before
+            # A match of a call begins with the end of the line before.
+            end = match.end()
             offset = self.line_at(end)
             yield self.text(offset)
 
@@ -193,7 +200,7 @@ class _ModuleSource(SourceLines):
         name = self._names[-1]
         # `custom_op(…)` of torch and vLLM registers a function that it is passed.
         may_register = b"custom_op(" in self.source
-        for at in self._outside[name]:
+        for at in self._lines_outside[name]:
             if may_register and _does_more_than_call(self.text(at), name):
                 return True
             if _adds(self.source, at, self.line_end(at), name):
@@ -242,7 +249,7 @@ class _ModuleSource(SourceLines):
                 if bound_here == bound:
                     yield statement[1].decode(), name
 
-    def _outside_of(self, lines: list[int]) -> list[int]:
+    def _not_in_texts(self, lines: list[int]) -> list[int]:
         """Return the lines that lie in none of the definition's texts."""
         for start, end in self.texts:
             lines = [at for at in lines if not start <= at < end]
@@ -297,9 +304,9 @@ class _ModuleSource(SourceLines):
             at = earlier
 
 
-def _maker_rank(match: re.Match[bytes]) -> int:
-    """Return where in `_MAKERS` the call of a match is."""
-    return _MAKERS.index(match[0])
+def _rank_of_call(match: re.Match[bytes]) -> int:
+    """Return where in `_BINDING_CALLS_IN_ORDER` the call of a match is."""
+    return _BINDING_CALLS_IN_ORDER.index(match[0])
 
 
 def _does_more_than_call(line: bytes, name: bytes) -> bool:

@@ -38,8 +38,9 @@ class Versions:
         if vllm_version:
             self._believed["vllm"] = FoundVersion("vllm", vllm_version, "VLLM_VERSION")
         self._path = None if path is None else list(path)
+        # What was asked before: versions by distribution, and why a requirement is not met.
         self._found: dict[str, FoundVersion | None] = {}
-        self._reasons: dict[str, str | None] = {}
+        self._reason_by_requirement: dict[str, str | None] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> "Versions":
@@ -118,9 +119,9 @@ class Versions:
             RequirementError: It is no requirement.
             VersionError: The version here does not say which release it is.
         """
-        if requirement not in self._reasons:
-            self._reasons[requirement] = self._reason(requirement)
-        return self._reasons[requirement]
+        if requirement not in self._reason_by_requirement:
+            self._reason_by_requirement[requirement] = self._reason(requirement)
+        return self._reason_by_requirement[requirement]
 
     def is_absent(self, requirement: str) -> bool:
         """Whether it is certain that what a requirement names is not installed.

@@ -40,7 +40,9 @@ _LOAD_TASK = Target.parse(
 )
 _TRACE = Target.parse("torch._guards:TracingContext.__init__")
 _LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize")
-_ASK_HELPER = Target.parse("vllm.model_executor.models.registry:_run_in_subprocess")
+_MODEL_INSPECTION = Target.parse(
+    "vllm.model_executor.models.registry:_run_in_subprocess"
+)
 
 
 def _wrap(session: Session, target: Target, wrapper: Any) -> None:
@@ -249,7 +251,10 @@ def watch_children(session: Session) -> None:
 
 
 def _watch_starts(session: Session) -> None:
-    """Have the parent write each child to the journal, and send a spawned one its role."""
+    """Have the parent write each child to the journal, and send a spawned one its role.
+
+    The helper process of vLLM's model registry is sent its role, too; it is a plain subprocess.
+    """
     # `start` calls `get_preparation_data`, which makes the data for a spawned child, and gets only
     # the child's name. So the wrapper of `start` passes the role on in a variable of the thread.
     starting = threading.local()
@@ -274,14 +279,16 @@ def _watch_starts(session: Session) -> None:
         role = getattr(starting, "role", None)
         # Other code may start a child without `start`; then only the name is known.
         if role is None:
-            role = _role(session.processes.beginning("name", str(data.get("name", ""))))
+            name = str(data.get("name", ""))
+            role = _role(session.processes.by_prefix("name", name))
+        # The child unpickles the Carrier before it has set `sys.path`, so the path comes along.
         data["patchkit"] = Carrier(role, data.get("sys_path"))
         return data
 
     for library in LIBRARIES:
         _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
         _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
-    _wrap(session, _ASK_HELPER, _ask_helper)
+    _wrap(session, _MODEL_INSPECTION, _arm_model_helper)
 
 
 def _watch_beginnings(session: Session) -> None:
@@ -316,7 +323,7 @@ def _report_if_unknown(session: Session, process: Any) -> None:
         session.journal.write("unknown", target=target_of(process))
 
 
-def _ask_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+def _arm_model_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     """Wrap `_run_in_subprocess` of vLLM's model registry, so that the helper process is armed.
 
     The helper unpickles the function that it is to run. It gets a partial in its place: a partial

@@ -145,7 +145,7 @@ def test_an_installed_package_tells_of_its_processes(
     )
     *own, mine = installed_processes()
     assert tuple(own) == OWN
-    assert Registry.collect(Settings()).processes.beginning("name", "Stage-3") is mine
+    assert Registry.collect(Settings()).processes.by_prefix("name", "Stage-3") is mine
 
 
 @pytest.mark.parametrize(

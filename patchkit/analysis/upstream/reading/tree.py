@@ -9,14 +9,13 @@ from patchkit.analysis.upstream.reading.files import (
     ContentMark,
     ReleaseSource,
     check_size,
-    compiled,
     is_listed,
     is_python,
 )
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.errors import UpstreamError
 
-_NO_NAMES = frozenset({"", ".", ".."})
+_LEADS_ELSEWHERE = frozenset({"", ".", ".."})
 """Parts that no path of a file has; `..` would lead out of the packages: `up/../secret.py`."""
 
 
@@ -59,10 +58,12 @@ class Tree:
 
     def has(self, path: str) -> bool:
         """Whether there is a file at `path`: a Python file or extension module of the packages."""
-        name, *inner = path.split("/")
+        top, *inner = path.split("/")
         if not inner:  # a module directly in the directory: `up.py`, `up.abi3.so`
-            name = compiled(name) or name.partition(".")[0]
-        if name not in self._packages or not _NO_NAMES.isdisjoint(inner):
+            top = top.partition(".")[0]
+        if top not in self._packages:
+            return False
+        if any(part in _LEADS_ELSEWHERE for part in inner):
             return False
         return is_listed(path) and (self.root / path).is_file()
 

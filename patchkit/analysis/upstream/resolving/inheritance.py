@@ -254,7 +254,7 @@ def _inherited_default(field: Value, search_following: Callable[[], Values]) -> 
 
 
 def _inherited(ancestor: Value, name: str) -> Value:
-    """Return an attribute of a class outside the release."""
+    """Return an attribute that a class outside the release is known to have, such as `object`."""
     module, _, class_name = ancestor.dotted.rpartition(".")
     dotted_name = f"{ancestor.dotted}.{name}"
     return Value(

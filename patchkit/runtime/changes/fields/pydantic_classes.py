@@ -247,19 +247,20 @@ def dependents(changed: Iterable[type]) -> list[type]:
     """
     changed = list(changed)
     packages = packages_of(changed)
-    built = set(changed)
+    affected = set(changed)
     for cls in changed:
-        built.update(subclasses_with(cls, DECORATORS))
-    parts = annotated_parts([*_loaded(packages), *built], packages)
-    pending = list(built)
+        # Every class that pydantic has made has the attribute DECORATORS.
+        affected.update(subclasses_with(cls, DECORATORS))
+    parts = annotated_parts([*_loaded(packages), *affected], packages)
+    pending = list(affected)
     # Add the classes with a field of a found class, then those with a field of these, and so on.
     while pending:
         found = pending.pop()
-        for cls, named in parts.items():
-            if found in named and cls not in built:
-                built.add(cls)
+        for cls, field_classes in parts.items():
+            if found in field_classes and cls not in affected:
+                affected.add(cls)
                 pending.append(cls)
-    return _in_order(built, parts)
+    return [cls for cls in _in_order(affected, parts) if is_pydantic(cls)]
 
 
 def packages_of(classes: Iterable[type]) -> set[str]:
@@ -319,31 +320,28 @@ def annotated_parts(classes: list[type], packages: set[str]) -> dict[type, set[t
     return parts
 
 
-def _in_order(built: set[type], parts: dict[type, set[type]]) -> list[type]:
+def _in_order(classes: set[type], parts: dict[type, set[type]]) -> list[type]:
     """Sort classes: each after its bases and after the classes of its fields.
 
     Args:
-        built: The classes.
+        classes: The classes.
         parts: The classes that the fields of each class name.
-
-    Returns:
-        Those that are pydantic's.
     """
     order: list[type] = []
     # It also ends the recursion where classes have fields of one another.
     visited: set[type] = set()
 
-    def visit(classes: Iterable[type]) -> None:
+    def visit(wanted: Iterable[type]) -> None:
         """Add classes to the order, each after all that it needs."""
-        for cls in classes:
-            if cls in built and cls not in visited:
+        for cls in wanted:
+            if cls in classes and cls not in visited:
                 visited.add(cls)
                 embedded = sorted(parts.get(cls, ()), key=_name)
                 visit((*cls.__mro__[1:], *embedded))
                 order.append(cls)
 
-    visit(sorted(built, key=_name))
-    return [cls for cls in order if is_pydantic(cls)]
+    visit(sorted(classes, key=_name))
+    return order
 
 
 def _name(cls: type) -> str:

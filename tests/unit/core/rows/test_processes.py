@@ -68,7 +68,7 @@ def own(by: str) -> list[Any]:
 )
 def test_a_process_is_known_by_its_name(name: str, role: Role | None) -> None:
     """A process with a name of vLLM's or vllm-omni's has its role; any other has none."""
-    process_row = TABLE.beginning("name", name)
+    process_row = TABLE.by_prefix("name", name)
     assert (process_row.role if process_row else None) is role
     assert role_of(process(name=name)) is role
 
@@ -152,7 +152,7 @@ def test_every_role_can_be_entered() -> None:
 def test_the_longer_of_two_names_wins() -> None:
     """A process whose name begins like two rows' is known by the row with the longer name."""
     mine = ProcessRow("name", "EngineCoreTrainer", Role.WORKER)
-    assert ProcessTable([*OWN, mine]).beginning("name", "EngineCoreTrainer-1") is mine
+    assert ProcessTable([*OWN, mine]).by_prefix("name", "EngineCoreTrainer-1") is mine
 
 
 def test_patchkits_own_rows_are_well_formed() -> None:
