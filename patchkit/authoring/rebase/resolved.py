@@ -64,7 +64,8 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
     It has each piece of code that the other side has put in, beside a token that is beside it
     there. And it has none of the pieces that the other side has taken out: not beside a token that
     was beside it, and where nothing came in its place, not a part of it. What stood beside that is
-    there: a side that has taken out all of it has not the rest that the other side has kept.
+    there: a side that has taken out all of it has not the rest that the other side has kept. Nor
+    has it a whole line that the other side has taken out, whatever that has put in its place.
 
     Args:
         ours: the lines of the one side.
@@ -74,6 +75,8 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
     Returns:
         The answer; False if the other side has changed nothing but the layout.
     """
+    if _has_removed_line(ours, base, theirs):
+        return False
     our_tokens = _TOKEN.findall(ours)
     old_tokens = _TOKEN.findall(base)
     new_tokens = _TOKEN.findall(theirs)
@@ -88,6 +91,32 @@ def has_changes(ours: str, base: str, theirs: str) -> bool:
         if tag != "equal" and not new_piece.is_in(our_tokens):
             return False
     return old_tokens != new_tokens
+
+
+def _has_removed_line(ours: str, base: str, theirs: str) -> bool:
+    """Whether one side still has a line of several words that the other side has taken out.
+
+    A shorter line, such as `else:`, may be one that this side has put in itself.
+    """
+    our_lines = _lines_in_words(ours)
+    old_lines = _lines_in_words(base)
+    their_lines = _lines_in_words(theirs)
+    for line in old_lines:
+        left = their_lines.count(line)
+        is_removed = left < old_lines.count(line)
+        is_long = len(line.split()) > 1
+        if is_removed and is_long and our_lines.count(line) > left:
+            return True
+    return False
+
+
+def _lines_in_words(text: str) -> list[str]:
+    """Return the lines of a text, each as its words alone."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        words = filter(_WORD.match, _TOKEN.findall(line))
+        lines.append(" ".join(words))
+    return lines
 
 
 def _contains(tokens: Sequence[str], piece: Sequence[str]) -> bool:

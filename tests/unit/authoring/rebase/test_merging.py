@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from patchkit.authoring.rebase.merging import merged
@@ -93,6 +93,13 @@ def test_what_git_merges_is_merged_as_git_does(
 
 @MANY
 @given(sides())
+@example(  # upstream has taken out a line that we kept, and put in what we put in, too
+    (
+        ["def", *LINES[:5]],
+        ["def", *LINES[:4], "both at end"],
+        ["def", *LINES[:3], "both at end"],
+    )
+)
 def test_no_change_of_either_side_is_lost(
     texts: tuple[list[str], list[str], list[str]],
 ) -> None:
