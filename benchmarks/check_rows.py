@@ -111,7 +111,8 @@ class _Pack:
             "XDG_CACHE_HOME": str(self.home / "cache"),
             "PYTHONPATH": f"{self.home}{os.pathsep}{Path(__file__).parents[1]}",
         }
-        return cpu_of_child(command, environ, exit_code=1)
+        # In a folder whose pyproject.toml names no packs.
+        return cpu_of_child(command, environ, exit_code=1, folder=self.home)
 
 
 @functools.cache

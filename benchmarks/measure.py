@@ -11,6 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Case = Callable[[], float]
 """Does the work once, and returns what it cost."""
@@ -82,7 +86,10 @@ def in_turns(cases: Mapping[str, Case], rounds: int) -> Samples:
 
 
 def cpu_of_child(
-    command: Sequence[str], environ: Mapping[str, str], exit_code: int = 0
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    exit_code: int = 0,
+    folder: Path | None = None,
 ) -> float:
     """Run a process to its end and return the CPU seconds that it took.
 
@@ -90,7 +97,9 @@ def cpu_of_child(
         CalledProcessError: It ended with another exit code than it should have.
     """
     before = _children()
-    done = subprocess.run(command, env=environ, check=False, stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, env=environ, check=False, stdout=subprocess.DEVNULL, cwd=folder
+    )
     if done.returncode != exit_code:
         raise subprocess.CalledProcessError(done.returncode, command)
     return _children() - before
