@@ -61,6 +61,7 @@ class Row(NamedTuple):
 
 class Keys(TypedDict):
     a: int
+    b: int = 1
 
 
 class Colour(enum.Enum):
