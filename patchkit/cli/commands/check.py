@@ -16,7 +16,7 @@ from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
-from patchkit.analysis.upstream.reading.releases import Library, find_releases
+from patchkit.analysis.upstream.reading.releases import Library, find_versions
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.health import contradictions
 from patchkit.cli.output import progress_bar, say
@@ -236,6 +236,5 @@ def _versions_on_index(
     versions: dict[str, list[str]] = {}
     for release in releases:
         if not release.is_local and release.project not in versions:
-            on_index = find_releases(release.project, library)
-            versions[release.project] = [published.version for published in on_index]
+            versions[release.project] = find_versions(release.project, library)
     return versions
