@@ -12,7 +12,7 @@ from patchkit.analysis.check.codes import (
     near_selectors,
 )
 from patchkit.analysis.check.comparison import Difference, differences
-from patchkit.analysis.check.coverage import released
+from patchkit.analysis.check.coverage import Coverage, packages_of, released
 from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
@@ -25,7 +25,7 @@ from patchkit.cli.report.release_spans import release_spans
 from patchkit.cli.used_packs import packs_line
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
-from patchkit.errors import SettingsError, UpstreamError
+from patchkit.errors import SettingsError, UpstreamError, shown, some_of
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
@@ -182,6 +182,9 @@ def check_patches(
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
+    default = options.ReleaseOptions().with_project_default()
+    if release_options == default and default.releases:
+        _tell_unchecked(rows, releases, report)
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
@@ -195,6 +198,32 @@ def _rows_to_check(
     if not names and all(is_own_pack(row.pack) for row in rows):
         say(packs_line([]))
     return rows, faults
+
+
+def _tell_unchecked(
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], report: Report
+) -> None:
+    """Say which patches are for other upstreams than those whose releases the project names.
+
+    Args:
+        rows: The patches that were checked.
+        releases: The releases that they were checked against.
+        report: The report, which says which of these could not be read.
+    """
+    if report.unreadable:
+        return  # what these are for cannot be told, and a finding names them
+    coverage = Coverage(rows, releases)
+    unchecked: dict[str, list[str]] = {}
+    for row in rows:
+        if is_own_pack(row.pack):
+            continue
+        if not any(coverage.concerns(row, release) for release in releases):
+            package, *_ = packages_of([row])
+            unchecked.setdefault(package, []).append(row.name)
+    file = shown(Project.read().file or "")
+    for package, names in unchecked.items():
+        found = f"{file} names no releases of {package}"
+        say(f"not checked, as {found}: {some_of(names)}")
 
 
 def _is_unread(report: Report) -> bool:

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from analysis.check.released import find_only_in
 from support.packages import world
 
+from cli.shelves import write_wheel
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from support.packages import World
 
 __all__ = ["world"]
 
 Fitted = tuple[int, dict[str, Any], str]
-
-
-def _write_wheel(folder: Path, release: str, package: str, text: str) -> None:
-    """Write a wheel of a distribution with one package that has one module, `lib`."""
-    file = folder / f"{release}-py3-none-any.whl"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(f"{package}/__init__.py", "")
-        archive.writestr(f"{package}/lib.py", text)
-        archive.writestr(f"{release}.dist-info/METADATA", "")
 
 
 @pytest.fixture
@@ -41,14 +31,14 @@ def fitted(
     """Releases of three distributions, and a package that uses two of them."""
     monkeypatch.chdir(world.folder)
     find_only_in(monkeypatch, ".")
-    _write_wheel(world.folder, "up-1.0", "up", "def old(): ...")
-    _write_wheel(world.folder, "up-2.0", "up", "def new(): ...")
-    _write_wheel(world.folder, "up_down-7.0", "down", "def f(): ...")
-    _write_wheel(world.folder, "other-3.0", "other", "")
+    write_wheel(world.folder, "up-1.0", "up", "def old(): ...")
+    write_wheel(world.folder, "up-2.0", "up", "def new(): ...")
+    write_wheel(world.folder, "up_down-7.0", "down", "def f(): ...")
+    write_wheel(world.folder, "other-3.0", "other", "")
     theirs = world.folder / "theirs"
     theirs.mkdir()
     (theirs / "__init__.py").write_text(
-        "from up.lib import old\nfrom down.lib import g\n"
+        "from up.mod import old\nfrom down.mod import g\n"
     )
 
     def fit(*words: str) -> Fitted:
@@ -71,7 +61,7 @@ def test_each_upstream_is_looked_up_in_its_own_releases(
     code, data, _ = fitted("--releases", "up", "--releases", "up-down")
     assert code == 1
     assert _verdicts(data) == {"up 1.0": True, "up 2.0": False, "up-down 7.0": False}
-    assert {use["name"] for use in data["uses"]} == {"up.lib:old", "down.lib:g"}
+    assert {use["name"] for use in data["uses"]} == {"up.mod:old", "down.mod:g"}
 
 
 def test_the_releases_of_a_project_may_be_of_several_upstreams(

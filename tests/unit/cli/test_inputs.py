@@ -82,6 +82,29 @@ def test_check_names_the_files_that_it_reads(
     assert "has no file" not in printed.err
 
 
+def test_only_releases_that_are_read_are_told_of(
+    folder: Path,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`diff` and `history` list all releases to choose from, and read two of them."""
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
+    replace = "Replace('up.lib:g', by='g')"
+    world.pack(
+        row("p", "patch_a", replace, requires="('up>=1',)"), patch_a="def g(): ..."
+    )
+    for version in ("0.1", "1.1"):
+        write_wheels(world.folder, {version: {"lib": "def g(): ..."}})
+        made = world.folder / f"up-{version}-py3-none-any.whl"
+        made.rename(made.with_name(f"up-{version}-{LINUX}.whl"))
+    for words in (["diff", "p"], ["history", "p"]):
+        main([*words, "--platform", "win_arm64"])
+        told = capsys.readouterr().err
+        assert "up 1.1 has no file for win_arm64" in told
+        assert "up 0.1" not in told
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -190,7 +190,9 @@ def _reader(file: Path) -> Reader:
     return SdistReader(lambda: contextlib.nullcontext(file))
 
 
-def find_releases(spec: str, library: Library) -> list[Release]:
+def find_releases(
+    spec: str, library: Library, *, telling: bool = True
+) -> list[Release]:
     """Find the releases that a requirement allows.
 
     A pre-release is compared as its release would be, and taken only if the requirement names a
@@ -201,6 +203,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     Args:
         spec: The requirement, such as `vllm>=0.20,<0.34`.
         library: Where the releases come from.
+        telling: Whether the notice is given; not for releases of which only some will be read.
 
     Returns:
         The releases, the oldest first.
@@ -218,7 +221,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
         chosen.append((version.public, file))
         releases.append(Release(project, version.public, file.link, library))
     text = foreign_files(project, chosen, library.machine)
-    if text:
+    if text and telling:
         library.notice(text)
     return releases
 
