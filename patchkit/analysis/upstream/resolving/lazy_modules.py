@@ -93,13 +93,14 @@ def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     unknown = undecided(
         f"{tree.name} puts something else into sys.modules under its name"
     )
-    # The loader's own attributes begin with an underscore.
-    if not contents.is_known or name.startswith("_"):
+    if not contents.is_known:
         return (unknown,)
     for module, imported in _declared(tree, contents, name):
         values = lookup.module_attribute(module, imported)
         if all(value.state == "present" for value in values):
             return values
+    if name.startswith("_"):
+        return (unknown,)  # the loader's own attributes begin with an underscore
     submodule = lookup.module(f"{tree.name}.{name}")
     if submodule.state != "absent":
         return (submodule,)
@@ -147,9 +148,14 @@ def _from_stars(
 
 
 def _begins_with(name: str, module: str) -> bool:
-    """Whether a name begins with that of a module: `Qwen2VLConfig` with `models.qwen2_vl`."""
+    """Whether a name begins with that of a module: `Qwen2VLConfig` with `models.qwen2_vl`.
+
+    Tables, whose names are in capitals, are in `auto`: `MODEL_FOR_CAUSAL_LM_MAPPING`.
+    """
     _, _, last = module.rpartition(".")
-    return name.lower().startswith(last.replace("_", ""))
+    if name.isupper() and last == "auto":
+        return True
+    return name.replace("_", "").lower().startswith(last.replace("_", ""))
 
 
 def _contents(tree: ModuleTree) -> _Contents:

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 from .utils import _LazyModule, is_there, Missing
 
-_import_structure = {"cache": ["Cache", "Gone"], "plain": []}
+_import_structure = {"cache": ["Cache", "Gone", "_hidden"], "plain": []}
 _import_structure["utils.dummy_objects"] = ["Trainer"]
 try:
     if not is_there():
@@ -33,7 +33,7 @@ else:
 """
 MODULES = {
     "utils__": "class _LazyModule: ...",
-    "cache": "class Cache: ...\nclass Declared: ...\nclass Unlisted: ...",
+    "cache": "class Cache: ...\nclass Declared: ...\nclass Unlisted: ...\n_hidden = 1",
     "plain": "",
     "trainer": "class Trainer: ...\nclass Callback: ...\nclass State: ...",
     "utils__dummy_objects": "class Trainer: ...\nclass Other: ...",
@@ -65,6 +65,7 @@ def test_a_listed_name_leads_to_its_definition(name: str, defined: str) -> None:
         ("is_there", "absent"),
         ("Gone", "undecidable"),
         ("_modules", "undecidable"),
+        ("_hidden", "present"),
     ],
 )
 def test_a_name_that_no_table_lists(name: str, state: str) -> None:
@@ -103,14 +104,18 @@ def test_a_name_of_a_file_that_is_listed_by_code() -> None:
 def test_of_many_modules_only_those_are_read_that_a_name_begins_with() -> None:
     """The four hundred packages of models are not read for one name."""
     stars = "\n    ".join(f"from .m{number} import *" for number in range(40))
-    package = FROM_FILES.replace("from .other import *", stars)
+    more = "from .auto import *\n    from .qwen2_5 import *\n    "
+    package = FROM_FILES.replace("from .other import *", more + stars)
     modules = {
         "models__": package,
         "models__qwen2_vl": "__all__ = ['Qwen2VLModel']\nclass Qwen2VLModel: ...",
+        "models__qwen2_5": "__all__ = ['Qwen2_5Model']\nclass Qwen2_5Model: ...",
+        "models__auto": "__all__ = ['A_MAPPING']\nA_MAPPING = {}",
         "models__m7": "__all__ = ['Far']\nclass Far: ...",
     }
-    source = "from .models import Qwen2VLModel, Far"
-    assert resolve(source, "Qwen2VLModel", **modules).state == "present"
+    source = "from .models import Qwen2VLModel, Qwen2_5Model, A_MAPPING, Far"
+    for name in ("Qwen2VLModel", "Qwen2_5Model", "A_MAPPING"):
+        assert resolve(source, name, **modules).state == "present"
     assert resolve(source, "Far", **modules).state == "undecidable"
 
 
