@@ -107,6 +107,9 @@ def _refuse_nothing_checked(
     Raises:
         UpstreamError: The releases are of other packages, or out of the range of every patch.
     """
+    # If a pack or a release could not be read, a finding says why nothing was checked.
+    if not report.releases or _is_unread(report):
+        return
     if not report.patches:  # such as releases of `vllm-ascend`, for patches of `vllm`
         projects = dict.fromkeys(
             release.partition(" ")[0] for release in report.releases
@@ -176,15 +179,12 @@ def check_patches(
             beside=inputs.rows_beside(packs, rows),
         )
         report = check.run(progress)
-        # If a pack or a release could not be read, a finding says why nothing was checked.
-        if rows and report.releases and not _is_unread(report):
+        if rows:
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
-    default = options.ReleaseOptions().with_project_default()
-    if release_options == default and default.releases:
-        _tell_unchecked(rows, releases, report)
+    _tell_unchecked(rows, releases, report, release_options)
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
@@ -201,7 +201,10 @@ def _rows_to_check(
 
 
 def _tell_unchecked(
-    rows: Sequence[Row], releases: Sequence[CheckedRelease], report: Report
+    rows: Sequence[Row],
+    releases: Sequence[CheckedRelease],
+    report: Report,
+    release_options: options.ReleaseOptions,
 ) -> None:
     """Say which patches are for other upstreams than those whose releases the project names.
 
@@ -209,7 +212,11 @@ def _tell_unchecked(
         rows: The patches that were checked.
         releases: The releases that they were checked against.
         report: The report, which says which of these could not be read.
+        release_options: The releases that were asked for, by an option or by the project.
     """
+    default = options.ReleaseOptions().with_project_default()
+    if release_options != default or not default.releases:
+        return
     if report.unreadable:
         return  # what these are for cannot be told, and a finding names them
     coverage = Coverage(rows, releases)

@@ -242,9 +242,7 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
-    if (
-        kind == "typeddict"
-    ):  # its fields are keys; a value stays on the class that writes it
+    if kind == "typeddict":  # fields are keys; a value stays on the class that has it
         return field._replace(on_class=None)
     if in_slot is False or field.on_class:
         return field
