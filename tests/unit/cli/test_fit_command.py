@@ -76,6 +76,9 @@ def test_the_releases_of_a_project_may_be_of_several_upstreams(
     assert _verdicts(data) == {"up 2.0": False}
     _, data, _ = fitted("--of", "up-down", "--of", "up")
     assert len(_verdicts(data)) == 2
+    file.write_text('[tool.patchkit]\nreleases = ["up>=2"]\n')
+    _, data, _ = fitted("--of", "up-down")
+    assert _verdicts(data) == {"up-down 7.0": False}
 
 
 def test_all_releases_of_each_that_is_named(fitted: Callable[..., Fitted]) -> None:
