@@ -16,12 +16,12 @@ from patchkit.authoring.source.definitions import (
     imports_of,
     names_in,
     origin_of,
-    private_name,
 )
 from patchkit.authoring.source.field_text import annotation_of
 from patchkit.authoring.source.global_names import (
     has_lazy_annotations,
     names_at_import,
+    private_name,
     reached,
     used_in,
     used_names,

@@ -73,7 +73,7 @@ class BodyCode:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return code that reads things of its module under other names.
+    """Return code in which the names of things of its module are replaced by others.
 
     Args:
         text: the code, as it stands in a module.
@@ -84,11 +84,12 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
     """
     used = used_names(text)
     changed = {old: new for old, new in names.items() if old in used and new != old}
-    own_names = inner_names(text)
-    # A local name that is the old one would be renamed, too; the new one would mean the local.
-    for pair in changed.items():
-        for name in pair:
-            if name in own_names:
+    local_names = inner_names(text)
+    for old, new in changed.items():
+        # A local variable named `old` would be renamed, too; where one is named `new`, the renamed
+        # code would read that, and not the name of the module.
+        for name in (old, new):
+            if name in local_names:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
 
     def changes(content: bytes) -> list[TextChange]:
@@ -114,12 +115,13 @@ def in_class(text: str, owner: str) -> str:
         owner: the name of the class.
     """
     (function,) = ast.parse(text).body
-    inner = [
+    # The function itself is the first of them.
+    functions = [
         node for node in ast.walk(function) if isinstance(node, (*SCOPES, ast.Lambda))
     ]
+    has_inner_functions = len(functions) > 1
     arguments = getattr(function, "args", None)
-    # `ast.walk` begins with the function itself: 1 means that it has none inside.
-    if len(inner) != 1 or not isinstance(arguments, ast.arguments):
+    if has_inner_functions or not isinstance(arguments, ast.arguments):
         return text
     parameters = [*arguments.posonlyargs, *arguments.args]
     if not parameters:

@@ -85,7 +85,7 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
             nodes = module.binders.get(used, [])
             if of_nodes(nodes) != of_nodes([body.named[used]]):
                 return False
-        elif used in body.imports:
+        elif used in body.imports:  # else it is a builtin
             statement = body.imports[used]
             if not _has_import(module, used, statement):
                 return False
@@ -134,7 +134,7 @@ def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> N
         bring_import(module, name, body)
     except ScaffoldError:
         node = code.named.get(user)
-        if not isinstance(node, DEFS) or _is_in_header(name, node):
+        if not isinstance(node, DEFS) or _is_too_late_inside(name, node):
             raise
         line, _ = lines_of_statement(_first_statement(node))
         margin = margin_of(module.line(line))
@@ -171,10 +171,14 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
 
 
 def _is_package(name: str, statement: str) -> bool:
-    """Whether an import binds a top-level package under its own name."""
-    has_alias = " as " in statement
-    is_of_package = f"{statement}.".startswith(f"import {name}.")
-    return is_of_package and not has_alias
+    """Whether an import binds a top-level package under its own name.
+
+    `import a` and `import a.b` do so for `a`; `import a.b as a` and `from a import a` do not.
+    """
+    if " as " in statement:
+        return False
+    # With a dot at the end, `import a` begins with `import a.`, and `import ab` does not.
+    return f"{statement}.".startswith(f"import {name}.")
 
 
 def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:
@@ -196,10 +200,15 @@ def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) 
     return top in sys.stdlib_module_names or top in packages
 
 
-def _is_in_header(name: str, function: Def) -> bool:
-    """Whether a function uses a name as it is defined, or has no lines but that of its header."""
-    has_one_line = function.body[0].lineno == function.lineno
-    return has_one_line or name in names_at_import(function)
+def _is_too_late_inside(name: str, function: Def) -> bool:
+    """Whether an import of a name cannot stand in the function that uses it."""
+    if name in names_at_import(
+        function
+    ):  # as in a default: it runs before the body does
+        return True
+    return (
+        function.body[0].lineno == function.lineno
+    )  # `def f(): …`: no line to put it on
 
 
 def _first_statement(function: Def) -> ast.stmt:

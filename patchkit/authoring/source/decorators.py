@@ -44,14 +44,16 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
         if _yields(new):
             kept |= _CONTEXTS
     decorators: list[ast.expr] = []
-    # A decorator that is in none of the sets above is dropped, and those beneath it with it, except
-    # what says the kind of method. `is_outermost` says that there was none of that sort so far.
-    is_outermost = True
+    # From the outermost one on. A decorator that is in none of the sets above is dropped, and those
+    # beneath it with it, except what says the kind of method.
+    is_below_dropped = False
     for decorator in old.decorator_list:
         name = _last_name(decorator)
-        if name in _KINDS or (is_outermost and name in kept):
+        is_kind_of_method = name in _KINDS
+        if is_kind_of_method or (name in kept and not is_below_dropped):
             decorators.append(decorator)
-        is_outermost = is_outermost and name in _TRANSPARENT
+        if name not in _TRANSPARENT:
+            is_below_dropped = True
     return decorators
 
 

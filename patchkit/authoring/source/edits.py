@@ -116,7 +116,7 @@ def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEd
 def _anchored(
     lines: Sequence[str], hunk: ChangedLines, replacement: Sequence[str], expected: str
 ) -> tuple[TextEdit, str]:
-    """Write one hunk as an edit whose old text occurs only once in the function.
+    """Write one hunk, a range of changed lines, as an edit whose old text occurs only once.
 
     Neighbouring lines are added to the hunk, before it and after it in turn, until it is unique.
 
@@ -147,7 +147,7 @@ def _anchored(
                 if syntax_hash(text) == syntax_hash(expected):
                     return edit, text
         if start == 0 and end == len(lines):
-            break
+            break  # there are no more neighbours
     raise TargetError("found no lines that name the place, expected some")
 
 

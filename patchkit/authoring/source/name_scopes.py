@@ -160,11 +160,13 @@ class NameScope:
         names = []
         for owner in self.dotted_names_of(container):
             # An item of a namespace is an attribute: `lib.__dict__["f"]`, `vars(lib)["f"]`.
-            namespace_of = owner.removesuffix(".__dict__")
+            namespace_owner = owner.removesuffix(".__dict__")
+            is_namespace = namespace_owner != owner
             for key in keys:
-                is_attribute = namespace_of != owner
-                item = f".{key}" if is_attribute else f"[{key!r}]"
-                names.append(f"{namespace_of}{item}")
+                if is_namespace:
+                    names.append(f"{namespace_owner}.{key}")
+                else:
+                    names.append(f"{owner}[{key!r}]")
         return names
 
     def strings_of(self, node: ast.expr) -> list[str]:
