@@ -36,20 +36,21 @@ def new_imports(
     """Return the names that only the new version imports, and that somebody may look for.
 
     A package, and a module with `__all__`, import names for others; else only edited code needs an
-    import at the top of its module. A name may also have been another thing.
+    import at the top of its module. Also, the old version may have defined a name that is imported
+    by now.
 
     Args:
         before: The old version.
         after: The new version.
         used: The names that edited code uses.
     """
-    wanted = _exported(after).union(used)
+    needed = _exported(after).union(used)
     found: list[str] = []
     for name, statement in after.imports.items():
         if name in before.imports or statement.startswith(_FUTURE):
             continue
-        is_for_others = after.tree.is_package or name in wanted
-        if is_for_others or binds(before, name):
+        is_needed = after.tree.is_package or name in needed
+        if is_needed or binds(before, name):
             found.append(name)
     return found
 

@@ -17,7 +17,8 @@ def outermost(
     Args:
         names: qualified names.
         baseline: the qualified names that are there.
-        remade: the names of definitions that become whole other ones.
+        remade: the names of definitions that become whole other ones; their members do not count,
+            either.
 
     Returns:
         The names, in their order.

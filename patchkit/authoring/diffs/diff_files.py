@@ -47,7 +47,8 @@ class DiffOptions(NamedTuple):
     Args:
         strip: how many folders to leave out of each path, as `patch -p`; None to find out.
         prefix: what stands before each path in the release; '' to find out.
-        file: the path of the one file that it is for; '' where the diff says that.
+        file: the path of the one file that it is for; '' where the diff says which files it
+            changes.
         keep_going: whether hunks that do not fit are listed, and the others applied.
     """
 
@@ -124,11 +125,11 @@ class DiffFiles:
         """Apply the diff of one file; a renamed file becomes one that is gone and a new one."""
         path_in_diff = diff.old or diff.new or ""
         is_new = diff.old is None
-        # Without git, a new file has the path that it would have had before.
+        # Other tools than git give a new file an old path, too: that of the file itself.
         if _may_be_new(diff) and not paths.find(path_in_diff, is_new=False):
             is_new = True
         path = self._path_in_release(path_in_diff, paths, is_new=is_new)
-        if path is None:
+        if path is None:  # it is in the list of what the release has no place for
             return
         old = None if is_new else self.source.read(path)
         result = applied(diff.hunks, old or b"")
@@ -162,8 +163,8 @@ class DiffFiles:
 
     def _leave(self, path: str, reason: str) -> None:
         """List a file of the diff that the release has no place for."""
-        known = {code.file for code in self.left}
-        if path not in known:
+        listed = {code.file for code in self.left}
+        if path not in listed:
             self.left.append(
                 UnexpressedCode(path, line=1, code="", reason=reason, place=path)
             )
@@ -183,4 +184,7 @@ class DiffFiles:
 
 def _may_be_new(diff: FileDiff) -> bool:
     """Whether the only hunk of a file adds lines to nothing."""
-    return len(diff.hunks) == 1 and not diff.hunks[0].old and diff.hunks[0].first == 1
+    if len(diff.hunks) != 1:
+        return False
+    hunk = diff.hunks[0]
+    return not hunk.old and hunk.first == 1

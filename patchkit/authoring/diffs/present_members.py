@@ -32,6 +32,7 @@ def is_present(release: CheckedRelease | None, target: str, node: ast.stmt) -> b
     facts = release.facts(place)
     if facts.state == "undecidable":
         return _says_that_it_overrides(node)
+    # What every class has from `object`, such as `__init__`, does not count.
     is_default = is_default_attribute(release.resolver, place, facts)
     return facts.is_present and not is_default
 

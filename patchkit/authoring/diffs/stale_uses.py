@@ -108,32 +108,38 @@ def stale_uses(
         before: The definitions of the old text.
         after: The definitions of the new text.
         changed: What differs between them; names that are made from it are added.
+
+    Returns:
+        The statements, in the order of their lines.
     """
-    known = {of_nodes([statement.node]) for statement in _at_import(before)}
+    old_hashes = {of_nodes([statement.node]) for statement in _at_import(before)}
     objects = _objects(after)
     uses: dict[int, StaleUse] = {}
-    size = -1
+    former_size = -1
     # A use may itself be used: repeat until no more names are found.
-    while size != changed.size:
-        size = changed.size
+    while former_size != changed.size:
+        former_size = changed.size
         changed.functions |= _running_changed(after, changed, objects)
         for statement in _at_import(after):
             use = _use(statement, changed, objects)
-            is_the_same = of_nodes([statement.node]) in known
-            if use is None or not (is_the_same or _is_edited(statement, before)):
+            if use is None:
                 continue
-            uses[id(statement.node)] = use
-            changed.values |= _set_by(statement)
+            # A new statement is no use: upstream has not run it.
+            has_run = of_nodes([statement.node]) in old_hashes
+            if has_run or _has_run_otherwise(statement, before):
+                uses[id(statement.node)] = use
+                changed.values |= _set_by(statement)
     return sorted(uses.values(), key=lambda use: use.node.lineno)
 
 
-def _is_edited(statement: _Statement, before: Definitions) -> bool:
-    """Whether a statement is another in the old text, and is not made anew by its change.
+def _has_run_otherwise(statement: _Statement, before: Definitions) -> bool:
+    """Whether upstream has run a definition with another text, as a function or a class.
 
-    A changed value has a row of its own; that of a function or class is for its body.
+    Its change is for its body, and runs no decorator or default once more. A value that has another
+    text does not count: its change makes it anew.
     """
-    is_scope = isinstance(statement.node, SCOPES)
-    return is_scope and statement.name in before.named
+    is_function_or_class = isinstance(statement.node, SCOPES)
+    return is_function_or_class and statement.name in before.named
 
 
 def _at_import(module: Definitions) -> Iterator[_Statement]:
@@ -159,18 +165,25 @@ def _in_block(
 def _use(
     statement: _Statement, changed: ChangedNames, objects: Mapping[str, str]
 ) -> StaleUse | None:
-    """Return what a statement uses of what is changed; None if that is nothing."""
+    """Return what a statement uses of what is changed; None if that is nothing.
+
+    Args:
+        statement: The statement.
+        changed: What is changed.
+        objects: By name of an object, that of its class.
+    """
     values: set[str] = set()
-    items: Collection[str] = changed.items
-    if statement.name in items:  # its own items are changed, too
-        items = ()
+    tables: Collection[str] = changed.items
+    if statement.name in tables:  # its own items are changed, too
+        tables = ()
     own_names = _names_of_comprehensions(statement.node)
     parts = list(_own_parts(statement.node))
     for part in parts:
         if isinstance(part, ast.Name) and part.id not in own_names:
             values |= _meant(part.id, statement.prefix, changed.values)
+            # Another name of a table stands for the same object, which gets the items.
             if not _is_alias(statement.node, part):
-                values |= _meant(part.id, statement.prefix, items)
+                values |= _meant(part.id, statement.prefix, tables)
         elif isinstance(part, ast.Attribute):
             name = dotted(part)
             values |= {name} & changed.values
@@ -296,7 +309,10 @@ def _objects(module: Definitions) -> dict[str, str]:
 def _running_changed(
     module: Definitions, changed: ChangedNames, objects: Mapping[str, str]
 ) -> set[str]:
-    """Return the functions that read changed values, or call changed functions, when they run."""
+    """Return the functions that read changed values, or call changed functions, when they run.
+
+    A class of which a constructor is changed is among them, as a call of the class runs that.
+    """
     found: set[str] = set()
     for name, node in module.named.items():
         owner, _, last = name.rpartition(".")

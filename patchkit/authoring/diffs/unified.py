@@ -106,12 +106,11 @@ def _without_folders(path: str, strip: int | None) -> str:
         path: the path.
         strip: how many folders to leave out, of which `a/` would be one; None for that alone.
     """
-    count = 0
+    further_folders = 0
     if strip:
-        count = strip - 1
+        further_folders = strip - 1  # `a/` is one, and is left out already
     parts = path.strip().split("/")
-    remaining = parts[count:]
-    return "/".join(remaining)
+    return "/".join(parts[further_folders:])
 
 
 def _without_hunks(header: _GitHeader | None) -> Iterator[FileDiff]:
@@ -204,10 +203,11 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk],
         new: list[str] = []
         old_count = int(header[2] or 1)  # a diff may leave out a 1
         new_count = int(header[3] or 1)
-        # The header says how many lines follow; `\ No newline at end of file` may come after.
-        while (
-            len(old) != old_count or len(new) != new_count or _is_remark(lines, index)
-        ):
+        while True:
+            # The header says how many lines follow; `\ No newline at end of file` may come after.
+            has_all = len(old) == old_count and len(new) == new_count
+            if has_all and not _is_remark(lines, index):
+                break
             sign, line = _signed(lines, index)
             if sign not in " -+\\":
                 raise ScaffoldError(
@@ -257,8 +257,8 @@ class FailedHunk(NamedTuple):
     @property
     def first_line(self) -> str:
         """The first line that it changes, or else has."""
-        gone = [line for line in self.hunk.old if line not in self.hunk.new]
-        lines = gone or [*self.hunk.old, *self.hunk.new, ""]
+        removed = [line for line in self.hunk.old if line not in self.hunk.new]
+        lines = removed or [*self.hunk.old, *self.hunk.new, ""]
         return lines[0].strip()
 
 
