@@ -62,9 +62,10 @@ def metadata_of(pile: str) -> PileMetadata:
         return _of_project(path.resolve())
     if pile.endswith(".whl") and path.is_file():
         return _of_wheel(path)
-    for name in packages_distributions().get(pile, ()):
-        return _of_distribution(Distribution.from_name(name))
-    return PileMetadata()
+    distributions = packages_distributions().get(pile)
+    if not distributions:
+        return PileMetadata()
+    return _of_distribution(Distribution.from_name(distributions[0]))
 
 
 def _of_wheel(wheel: Path) -> PileMetadata:

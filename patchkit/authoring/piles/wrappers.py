@@ -40,18 +40,21 @@ def wrapper(
         SyntaxError: The function's header and its body are on one line.
     """
     function = _function_of(reader, placement)
+    if function is None:
+        return
+    if not placement.is_plain:  # the original is replaced only under a condition
+        return
     dotted_names = [*placement.dotted_names]
     names_of_original = [
         name
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
-    # A wrapper always calls what `wrapped` is, and so needs one original, which is always saved and
-    # replaced.
-    if function is None or len(names_of_original) != 1 or not placement.is_plain:
+    # What a wrapper calls as `wrapped` is one original, which the module saves under one name.
+    if len(names_of_original) != 1:
         return
     (name,) = names_of_original
-    owner = ""
+    owner = ""  # the name of its `self`
     if is_method:
         # In `def m(*args)`, `args` has `self`, and that of a wrapper has not.
         if not function.args.args or function.args.posonlyargs:
@@ -217,9 +220,11 @@ def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextCha
     yield start, end, "wrapped"
     if owner:
         start, end = span(source, call.args[0])
-        further = (*call.args[1:], *call.keywords)
-        starts = [span(source, argument)[0] for argument in further]
-        end = min(starts, default=end)  # up to the second argument, with the comma
+        other_arguments = (*call.args[1:], *call.keywords)
+        other_starts = [span(source, argument)[0] for argument in other_arguments]
+        end = min(
+            other_starts, default=end
+        )  # up to the second argument, with the comma
         yield start, end, ""
 
 
@@ -253,14 +258,15 @@ def _wrapper_text(
     if owner:  # the wrapper has it as a parameter of its own
         del parameters.args[0]
     catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
-    plain = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
-    is_simple = len(catch_alls) == 2 and not plain
+    plain_parameters = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
+    takes_anything = len(catch_alls) == 2 and not plain_parameters  # `*args, **kwargs`
     names = ["args", "kwargs"]
-    if is_simple:
+    if takes_anything:
         names = catch_alls
     header_parameters = ", ".join(["wrapped", owner or "_instance", *names])
     header = f"def {function.name}({header_parameters}):"
-    if is_simple and isinstance(function, ast.FunctionDef):
+    is_async = isinstance(function, ast.AsyncFunctionDef)
+    if takes_anything and not is_async:  # it needs no inner function
         return "\n".join([header, *body_lines])
     before_def = lines[0].partition("def")[0]  # `async `, or ''
     inner_parameters = ast.unparse(parameters)
