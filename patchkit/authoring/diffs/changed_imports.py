@@ -22,6 +22,7 @@ def changed_imports(
     """
     names: list[str] = []
     for name, statement in after.imports.items():
+        # A name that only the new version imports is for `new_imports`.
         old = before.imports.get(name, statement)
         if old == statement or _is_of_same_package(old, statement):
             continue

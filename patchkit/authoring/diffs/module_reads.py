@@ -104,6 +104,7 @@ def reading_at_calls(text: str, names: Collection[str], module: str) -> str:
     tree = ast.parse(text)
     if not list(_reads(tree, names)):
         return text
+    # What the changed text has to mean, without its layout and comments.
     transformer = _Attributes(names, module)
     changed_tree = transformer.visit(tree)
     expected = ast.unparse(changed_tree)

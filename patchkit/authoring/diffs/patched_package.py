@@ -67,16 +67,16 @@ def packages_in_diff(text: str) -> list[str]:
     return names
 
 
-def is_release_of(changed: str, requirements: Iterable[str]) -> bool:
+def is_release_of(text: str, requirements: Iterable[str]) -> bool:
     """Whether a text such as `ray==2.9.4` names a release of a package that is to be patched.
 
     Args:
-        changed: The text.
-        requirements: The requirements, or the names of packages, that say which are.
+        text: The text.
+        requirements: The requirements, or the names, of the packages that are to be patched.
     """
-    if "=" not in changed:
+    if "=" not in text:
         return False
-    return _name(changed) in {_name(requirement) for requirement in requirements}
+    return _name(text) in {_name(requirement) for requirement in requirements}
 
 
 def _name(requirement: str) -> str:

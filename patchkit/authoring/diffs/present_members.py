@@ -68,7 +68,9 @@ def is_field(
     if release is None or is_new:
         return True
     facts = release.facts(Target.parse(target))
-    return not facts.is_sure or facts.kind == str(Kind.FIELD)
+    if not facts.is_sure:  # then it may be one
+        return True
+    return facts.kind == str(Kind.FIELD)
 
 
 def new_field(

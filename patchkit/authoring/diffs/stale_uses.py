@@ -64,7 +64,7 @@ class ChangedNames:
     """What a difference changes.
 
     Args:
-        values: The qualified names of values and imports that become other objects.
+        values: The qualified names of values and imports that become other class_by_object.
         functions: Those of functions, methods and classes that do something else when called.
         items: Those of tables that stay the same object, and get other items.
     """
@@ -113,15 +113,15 @@ def stale_uses(
         The statements, in the order of their lines.
     """
     old_hashes = {of_nodes([statement.node]) for statement in _at_import(before)}
-    objects = _objects(after)
+    class_by_object = _classes_of_objects(after)
     uses: dict[int, StaleUse] = {}
     former_size = -1
     # A use may itself be used: repeat until no more names are found.
     while former_size != changed.size:
         former_size = changed.size
-        changed.functions |= _running_changed(after, changed, objects)
+        changed.functions |= _running_changed(after, changed, class_by_object)
         for statement in _at_import(after):
-            use = _use(statement, changed, objects)
+            use = _use_of_changed(statement, changed, class_by_object)
             if use is None:
                 continue
             # A new statement is no use: upstream has not run it.
@@ -162,15 +162,15 @@ def _in_block(
             yield from _in_block(inner_statements(node), prefix, is_plain=False)
 
 
-def _use(
-    statement: _Statement, changed: ChangedNames, objects: Mapping[str, str]
+def _use_of_changed(
+    statement: _Statement, changed: ChangedNames, class_by_object: Mapping[str, str]
 ) -> StaleUse | None:
     """Return what a statement uses of what is changed; None if that is nothing.
 
     Args:
         statement: The statement.
         changed: What is changed.
-        objects: By name of an object, that of its class.
+        class_by_object: By name of an object, that of its class.
     """
     values: set[str] = set()
     tables: Collection[str] = changed.items
@@ -180,16 +180,16 @@ def _use(
     parts = list(_own_parts(statement.node))
     for part in parts:
         if isinstance(part, ast.Name) and part.id not in own_names:
-            values |= _meant(part.id, statement.prefix, changed.values)
+            values |= _changed_meaning(part.id, statement.prefix, changed.values)
             # Another name of a table stands for the same object, which gets the items.
             if not _is_alias(statement.node, part):
-                values |= _meant(part.id, statement.prefix, tables)
+                values |= _changed_meaning(part.id, statement.prefix, tables)
         elif isinstance(part, ast.Attribute):
             name = dotted(part)
             values |= {name} & changed.values
     # What the statement itself sets, it does not read.
     values -= _set_by(statement)
-    called = _called(parts, objects)
+    called = _called(parts, class_by_object)
     called &= changed.functions
     if not values and not called:
         return None
@@ -209,8 +209,14 @@ def _set_by(statement: _Statement) -> set[str]:
     return names
 
 
-def _meant(name: str, prefix: str, changed: Collection[str]) -> set[str]:
-    """Return the changed thing that a plain name means in a class, or in no class; or nothing."""
+def _changed_meaning(name: str, prefix: str, changed: Collection[str]) -> set[str]:
+    """Return the qualified name of the changed thing that a plain name means; empty for none.
+
+    Args:
+        name: The name, as it stands in code.
+        prefix: The qualified name of the class whose body has the code, and a dot; '' in no class.
+        changed: The qualified names of what is changed.
+    """
     for qualname in (f"{prefix}{name}", name):
         if qualname in changed:
             return {qualname}
@@ -272,12 +278,12 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 yield part
 
 
-def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
+def _called(parts: Iterable[ast.AST], class_by_object: Mapping[str, str]) -> set[str]:
     """Return the qualified names that code calls, decorators included.
 
     Args:
         parts: The parts of the code.
-        objects: By name of an object, that of its class: `obj.m()` calls `C.m`.
+        class_by_object: By name of an object, that of its class: `obj.m()` calls `C.m`.
     """
     names: set[str] = set()
     for part in parts:
@@ -287,13 +293,13 @@ def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
         for function in functions:
             name = dotted(function)
             owner, dot, method = name.rpartition(".")
-            owner_class = objects.get(owner, owner)
+            owner_class = class_by_object.get(owner, owner)
             called = f"{owner_class}{dot}{method}"
             names.add(called)
     return names
 
 
-def _objects(module: Definitions) -> dict[str, str]:
+def _classes_of_objects(module: Definitions) -> dict[str, str]:
     """Return the class of each object that an assignment of the module makes, by its name."""
     classes: dict[str, str] = {}
     for name, node in module.named.items():
@@ -307,7 +313,7 @@ def _objects(module: Definitions) -> dict[str, str]:
 
 
 def _running_changed(
-    module: Definitions, changed: ChangedNames, objects: Mapping[str, str]
+    module: Definitions, changed: ChangedNames, class_by_object: Mapping[str, str]
 ) -> set[str]:
     """Return the functions that read changed values, or call changed functions, when they run.
 
@@ -325,7 +331,7 @@ def _running_changed(
             parts += run_parts(statement)
         read = _read_by(node, parts)
         read &= changed.values | changed.items
-        called = _called(parts, objects)
+        called = _called(parts, class_by_object)
         called &= changed.functions
         if read or called:
             found.add(name)

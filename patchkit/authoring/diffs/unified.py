@@ -80,7 +80,7 @@ class _GitHeader:
         return cls(path, path, strip)
 
     def read(self, line: str) -> None:
-        """Take over what a further line says."""
+        """Take over what a line says: `rename from a.py` or `new file mode 100644`."""
         words, _, path = line.partition(" from ")
         if words in _MOVES and path:
             self.old = _without_folders(path, self.strip)
@@ -135,6 +135,7 @@ def read_diff(name: str, text: str, strip: int | None = None) -> list[FileDiff]:
     """
     lines = text.replace("\r\n", "\n").split("\n")
     files: list[FileDiff] = []
+    # What git says of a file, until its hunks come; they end it.
     header: _GitHeader | None = None
     index = 0
     while index < len(lines):
@@ -149,7 +150,7 @@ def read_diff(name: str, text: str, strip: int | None = None) -> list[FileDiff]:
             header = None
             continue
         if line.startswith(_GIT):
-            files += _without_hunks(header)
+            files += _without_hunks(header)  # the file above this one had none
             header = _GitHeader.of(line, strip)
         elif header is not None:
             header.read(line)

@@ -22,9 +22,10 @@ class DroppedRows(NamedTuple):
 
 
 def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
-    """Drop the rows that have some targets, and all others of their bodies.
+    """Drop the rows that have some targets, and all other rows of their bodies.
 
-    What runs as such a body is loaded may need what its rows would set only later.
+    A wrong row means that its module was misread. As the body is loaded, code in it may need what
+    the other rows would set only later.
 
     Args:
         pile: The rows.

@@ -164,16 +164,18 @@ def can_be_wrapped(
         return False
     if len(placement.dotted_names) != 1 or placement.key:
         return False
-    # A call that sets it again may become a row, and what that sets lies below a Wrap.
-    for other in readers:
-        for other_placement in other.placements:
-            is_set_again = placement.dotted_names[0] in other_placement.dotted_names
+    (dotted_name,) = placement.dotted_names
+    # A function of the pile may set it again, in the place of this replacement. A row can call the
+    # function, but what that sets lies below a Wrap.
+    for any_reader in readers:
+        for other_placement in any_reader.placements:
+            is_set_again = dotted_name in other_placement.dotted_names
             if is_set_again and not other_placement.is_expressible:
                 return False
     # The names of the replacement and of the saved original.
     names = {ast.unparse(placement.value)}
     for name, original in reader.saved.items():
-        if original.dotted_name == placement.dotted_names[0]:
+        if original.dotted_name == dotted_name:
             names.add(name)
     return not is_used_elsewhere(reader, readers, names)
 
@@ -188,6 +190,7 @@ def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool
         placement: The placement of the replacement.
         facts: The facts of the original.
     """
+    # What is not present for certain may be a class, too.
     if not facts.is_present or facts.kind == str(Kind.CLASS):
         return not _derives(reader, placement)
     if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:

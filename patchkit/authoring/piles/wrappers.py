@@ -175,11 +175,12 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
     if name in bound_names or bound_names.count(owner) > owner_count:
         return True
     # The wrapper has names of its own, which the function may use for something else. `args` and
-    # `kwargs` may be the function's own parameters, but for its `self`.
-    catch_alls = {"args", "kwargs"}
+    # `kwargs` may be the function's own parameters, as in `def f(*args, **kwargs)`, but not the
+    # name of its `self`.
     new_names = {"wrapped", "call"}
-    new_names |= catch_alls - parameters
-    new_names |= catch_alls & {owner}
+    for name_of_wrapper in ("args", "kwargs"):
+        if name_of_wrapper not in parameters or name_of_wrapper == owner:
+            new_names.add(name_of_wrapper)
     used_names = names_in(function).union(bound_names)
     if new_names & used_names:
         return True

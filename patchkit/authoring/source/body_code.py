@@ -61,9 +61,9 @@ class BodyCode:
         """
         text = self.definitions.renamed(by, name)
         used = used_names(text)
-        as_upstream_has_it = self.target_names | self.replaced_names
-        originals = used & as_upstream_has_it
-        for original in sorted(originals - new_names.keys()):
+        # In the module, these names would stand for what the patch puts there.
+        names_of_originals = used & (self.target_names | self.replaced_names)
+        for original in sorted(names_of_originals - new_names.keys()):
             raise ScaffoldError(
                 f"it uses {original} as upstream has it, and the patch replaces that"
             )

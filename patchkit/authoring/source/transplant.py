@@ -187,6 +187,7 @@ def _write_part(module: ModuleText, member: Member, body: BodyCode, part: str) -
     """
     qualname = f"{member.qualname}{part}"
     code = module.read()
+    # The old one goes, even if the new property has none.
     if qualname in code.named and (member.is_merged or member.keeps_kind):
         module.remove(*lines_of_statement(code.named[qualname]))
     by = f"{member.by}{part}"
