@@ -78,7 +78,7 @@ class DiffFiles:
     _failed: list[tuple[str, FailedHunk]] = field(default_factory=list)
 
     def read(self, text: str) -> None:
-        """Apply a diff.
+        """Apply a diff: fill in `files`, and `left` with what the release has no place for.
 
         Args:
             text: the diff.
@@ -90,6 +90,7 @@ class DiffFiles:
         paths = release_paths(diffs, self.source.paths(), self.options.prefix)
         for diff in diffs:
             self._apply(diff, paths)
+        # Without -N, `diff -r` only names files that one of the folders lacks.
         for folder, name in _ONLY_IN.findall(text):
             self._leave(f"{folder}/{name}", _NO_CONTENT)
         if self._failed and not self.options.keep_going:

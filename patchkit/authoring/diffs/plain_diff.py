@@ -115,6 +115,7 @@ def _signed_lines(
             f"{name}:{place}: expected more of a hunk: lines that start with {sign!r}"
         )
     index += count
+    # A remark such as `\ No newline at end of file`.
     while index < len(lines) and lines[index].startswith("\\"):
         index += 1
     return found, index

@@ -232,9 +232,8 @@ class _PlainFunction:
             if index > setter.position:  # a name that is bound only below
                 raise _NotPlainError
             if self._is_original(statement, dotted_name):
-                names_of_original += bound(
-                    statement
-                )  # the factory gets it as its parameter
+                # The factory gets the original as its parameter.
+                names_of_original += bound(statement)
                 continue
             needed_names |= names_in(statement)
             self._refuse_import_of_what_is_set(statement)

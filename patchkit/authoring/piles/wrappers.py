@@ -223,9 +223,8 @@ def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextCha
         start, end = span(source, call.args[0])
         other_arguments = (*call.args[1:], *call.keywords)
         other_starts = [span(source, argument)[0] for argument in other_arguments]
-        end = min(
-            other_starts, default=end
-        )  # up to the second argument, with the comma
+        # Up to the second argument, with the comma.
+        end = min(other_starts, default=end)
         yield start, end, ""
 
 

@@ -75,7 +75,7 @@ class PathRules:
     def _relocated(self, match: re.Match[str]) -> str:
         """Return what stands for one path."""
         groups = match.groupdict()
-        if groups.get("copied"):
+        if groups.get("copied"):  # no such rule where nothing was copied
             return str(self._copied[groups["copied"]])
         if groups["enter"]:
             return f"{groups['enter']}{self._workspace.site}"

@@ -89,7 +89,7 @@ def _step(
         arguments: Its arguments.
         text: What it says.
         workspace: The folder of the copy.
-        number: The number of the script, for the name of what is written.
+        number: The number of the script, by which the file with its changed text is named.
 
     Raises:
         ScaffoldError: It is neither.
@@ -100,15 +100,15 @@ def _step(
     interpreter = _interpreter(file, text)
     program = interpreter[0]
     original = str(file.resolve())
-    changed = rules.relocated(text)
+    changed_text = rules.relocated(text)
     if program in _SHELLS:
         # The text is no file, so that `original`, behind it, is what `$0` is in it.
-        changed = _OWN_NAME.sub("$0", changed)
-        command = [*interpreter, "-c", changed, original, *arguments]
+        changed_text = _OWN_NAME.sub("$0", changed_text)
+        command = [*interpreter, "-c", changed_text, original, *arguments]
     elif program.startswith("python"):
         # The runner runs the changed file, and lets it take itself for the original.
         changed_file = workspace.tools / f"script_{number}.py"
-        changed_file.write_text(changed, "utf-8")
+        changed_file.write_text(changed_text, "utf-8")
         runner = StandIns(workspace).runner
         command = ["python3", str(runner), str(changed_file), original, *arguments]
     else:

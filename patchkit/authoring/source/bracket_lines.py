@@ -111,9 +111,8 @@ def _follow(token: TokenInfo, brackets: list[_Bracket], line: str) -> None:
         brackets.append(_Bracket(margin, margin + _STEP))
         _, column = token.end
         code_after = token.line[column:].partition("#")[0]
-        if (
-            code_after.strip()
-        ):  # the other lines are aligned with what follows the bracket
+        # Behind the bracket is code: the other lines are aligned with that.
+        if code_after.strip():
             shift = len(margin) - len(margin_of(token.line))
             brackets[-1].inner_margin = " " * (column + shift)
     elif token.string in _CLOSING and brackets:

@@ -114,7 +114,7 @@ def _refuse_missing(module: ModuleText, name: str) -> None:
     """
     code = module.read()
     is_lazy = has_lazy_annotations(code.tree.tree)
-    if not (is_lazy and name in code.binders):
+    if not is_lazy or name not in code.binders:
         raise ScaffoldError(
             f"its annotations have {name}, which {module.path} does not have then"
         )
@@ -202,13 +202,11 @@ def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) 
 
 def _is_too_late_inside(name: str, function: Def) -> bool:
     """Whether an import of a name cannot stand in the function that uses it."""
-    if name in names_at_import(
-        function
-    ):  # as in a default: it runs before the body does
-        return True
-    return (
-        function.body[0].lineno == function.lineno
-    )  # `def f(): …`: no line to put it on
+    # As in a default, which runs before the body of the function does.
+    is_used_before = name in names_at_import(function)
+    # `def f(): …` has no line to put it on.
+    has_one_line = function.body[0].lineno == function.lineno
+    return is_used_before or has_one_line
 
 
 def _first_statement(function: Def) -> ast.stmt:

@@ -40,7 +40,7 @@ def called_at_import(tree: ast.Module) -> set[str]:
             functions[statement.name] = statement
         else:
             unread.append(statement)
-    # Of a definition, only its decorators run at import.
+    # Decorators run at import; the bodies of functions are read below, if something calls them.
     for function in functions.values():
         unread.extend(getattr(function, "decorator_list", ()))
     called: set[str] = set()

@@ -156,6 +156,7 @@ def _variants(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
 
     Dedented lines do not fit if they contain a string of several lines.
     """
+    # Dedented together, so that both lose the same margin.
     both = "\n".join([*old, *new])
     for text in (dedent(both), both):
         lines = text.split("\n")

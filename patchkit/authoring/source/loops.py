@@ -76,8 +76,7 @@ def swept(node: ast.For, scope: NameScope) -> Iterator[tuple[ast.Assign, list[st
         originals = list[str]()
         for comparison in ast.walk(test):
             if isinstance(comparison, ast.Compare):
-                right_side = comparison.comparators[
-                    0
-                ]  # the `lib.f` of `value is lib.f`
+                # The `lib.f` of `value is lib.f`.
+                right_side = comparison.comparators[0]
                 originals += scope.dotted_names_of(right_side)
         yield statement, originals
