@@ -199,26 +199,42 @@ def _reads_in(
 def _reads_of_function(
     node: _Function, names: frozenset[str], *, is_in_function: bool
 ) -> Iterator[ast.Name]:
-    """Yield the names that a function reads: its header where it is made, its body at calls."""
+    """Yield the names that a function reads from its module.
+
+    Its header runs where the function is made, and its body at calls.
+
+    Args:
+        node: The function.
+        names: The names that mean those of the module around it.
+        is_in_function: Whether it is made when another function is called.
+    """
     decorators = getattr(node, "decorator_list", ())
     defaults = [*node.args.defaults, *node.args.kw_defaults]
     header: list[ast.AST] = list(decorators)
     header += filter(None, defaults)
     for part in header:
         yield from _reads_in(part, names, is_in_function=is_in_function)
-    own_names: set[str] = set()
-    for part in ast.walk(node.args):
-        if isinstance(part, ast.arg):
-            own_names.add(part.arg)
     body: list[ast.AST] = []
     if isinstance(node, ast.Lambda):
         body.append(node.body)
     else:
         body += node.body
-        own_names |= made_in(node.body)
-        own_names -= _globals_of(node.body)
+    # In the body, a name that the function binds for itself is none of the module's.
+    names_in_body = names - _local_names(node)
     for part in body:
-        yield from _reads_in(part, names - own_names, is_in_function=True)
+        yield from _reads_in(part, names_in_body, is_in_function=True)
+
+
+def _local_names(node: _Function) -> set[str]:
+    """Return the names that a function binds for itself: parameters, and what its body binds."""
+    local_names: set[str] = set()
+    for part in ast.walk(node.args):
+        if isinstance(part, ast.arg):
+            local_names.add(part.arg)
+    if not isinstance(node, ast.Lambda):
+        local_names |= made_in(node.body)
+        local_names -= _globals_of(node.body)
+    return local_names
 
 
 def _parts_without_annotations(node: ast.AST) -> Iterator[ast.AST]:

@@ -137,16 +137,18 @@ def _own_path(value: Any) -> str:
         return ""
     if _is_a(value, FunctionType):
         # `functools.wraps` gives a function the name and the module of another one.
-        home = value.__globals__.get("__name__")
-        if home != value.__module__:
+        own_module = value.__globals__.get("__name__")
+        if own_module != value.__module__:
             return ""
-    found: Any = sys.modules.get(value.__module__)
-    for name in value.__qualname__.split("."):
-        # Only what a `from module import name` finds: a name of the module itself.
-        found = getattr(found, "__dict__", {}).get(name)
-    if found is not value or "." in value.__qualname__:
+    name = value.__qualname__
+    # In a class or a function, no `from module import name` finds it.
+    if "." in name:
         return ""
-    return f"{value.__module__}:{value.__qualname__}"
+    module: Any = sys.modules.get(value.__module__)
+    imported = getattr(module, "__dict__", {}).get(name)
+    if imported is not value:
+        return ""
+    return f"{value.__module__}:{name}"
 
 
 def _factory(value: Any, original: Any) -> str:

@@ -245,14 +245,7 @@ def _wrapper_text(
     Raises:
         SyntaxError: Its header and its body are on one line.
     """
-    # From the `def` on: the decorator `wraps(original)` is dropped.
-    start = offset(source, function.lineno, column=0)
-    end = span(source, function)[1]
-    changes_of_text = [
-        (first - start, last - start, new) for first, last, new in changes
-    ]
-    text = applied(source[start:end], changes_of_text).decode()
-    lines = text.split("\n")
+    lines = _changed_lines(source, function, changes)
     body_lines = lines[_header_length(lines) :]
     parameters = copy.deepcopy(function.args)
     if owner:  # the wrapper has it as a parameter of its own
@@ -273,6 +266,21 @@ def _wrapper_text(
     inner_header = f"{before_def}def call({inner_parameters}):"
     inner = indent("\n".join([inner_header, *body_lines]), "    ")
     return f"{header}\n{inner}\n\n    return call(*args, **kwargs)"
+
+
+def _changed_lines(
+    source: bytes, function: Def, changes: Iterable[TextChange]
+) -> list[str]:
+    """Return the lines of a function with changes of the module's text made, without decorators."""
+    # From the `def` on: the decorator `wraps(original)` is dropped.
+    start = offset(source, function.lineno, column=0)
+    _, end = span(source, function)
+    # The changes count from the start of the module; here, they have to from that of the function.
+    shifted_changes = [
+        (first - start, last - start, new) for first, last, new in changes
+    ]
+    text = applied(source[start:end], shifted_changes).decode()
+    return text.split("\n")
 
 
 def _header_length(lines: Sequence[str]) -> int:

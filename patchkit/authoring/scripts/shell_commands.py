@@ -153,14 +153,15 @@ class _Scanner:
     def _end_of_documents(self, position: int) -> int:
         """Return where the line of the word that ends the last document ends."""
         for name in self._documents:
-            while True:
-                line_end = self._text.find("\n", position + 1)
+            is_at_end = False
+            while not is_at_end:
+                line_start = position + 1
+                line_end = self._text.find("\n", line_start)
                 if line_end < 0:
                     line_end = len(self._text)
-                line = self._text[position + 1 : line_end]
+                line = self._text[line_start:line_end]
                 position = line_end
-                if line.strip() == name or line_end == len(self._text):
-                    break
+                is_at_end = line.strip() == name or line_end == len(self._text)
         self._documents.clear()
         return position
 

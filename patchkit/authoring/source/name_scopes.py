@@ -136,10 +136,10 @@ class NameScope:
         function = dotted(node.func)
         if not node.args:
             return []
-        first = node.args[0]
+        first_argument = node.args[0]
         if function in _MODULE_LOOKUPS:
-            return self.strings_of(first)
-        owners = self.dotted_names_of(first)
+            return self.strings_of(first_argument)
+        owners = self.dotted_names_of(first_argument)
         if function == "vars":
             return [f"{owner}.__dict__" for owner in owners]
         if function == "getattr" and len(node.args) > 1:
