@@ -132,7 +132,7 @@ class _PlainFunction:
         # saved originals.
         self._repeatable: dict[int, ast.stmt] = {}
         # The parameter of a factory that saves no original: no name that the function has.
-        self._unused = unused("original", names_in(node))
+        self._unused_name = unused("original", names_in(node))
         has_parameters = bool(list(ast.iter_child_nodes(node.args)))
         if has_parameters or node.decorator_list:
             raise _NotPlainError
@@ -239,7 +239,7 @@ class _PlainFunction:
             self._refuse_import_of_what_is_set(statement)
             self._refuse_what_is_set(statement)
             statements.append(self._text(statement))
-        parameter, *further_names = names_of_original or [self._unused]
+        parameter, *further_names = names_of_original or [self._unused_name]
         statements += [f"{name} = {parameter}" for name in further_names]
         statements.reverse()
         return ClosureFactory(

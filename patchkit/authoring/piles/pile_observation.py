@@ -38,12 +38,12 @@ class ObservationOptions:
     python: str = sys.executable
 
 
-def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> str:
+def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> str:
     """Import the pile in a child process, and make rows of what it changes there and no row does.
 
     Args:
         pile: The rows of the pile; gets more.
-        changed: The folder, the wheel, or the name of the package.
+        location: The folder or the wheel of the pile, or the name of its package.
         options: What is observed.
 
     Returns:
@@ -64,7 +64,7 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
     ]
     acting = _acting_modules(pile, packages)
     roots = _modules_to_import(pile, acting, has_calls=bool(options.calls))
-    with importable(changed) as path:
+    with importable(location) as path:
         observation = observe(
             modules=roots,
             imported_first=[
