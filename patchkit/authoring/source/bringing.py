@@ -134,7 +134,7 @@ def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> N
         bring_import(module, name, body)
     except ScaffoldError:
         node = code.named.get(user)
-        if not isinstance(node, DEFS) or _is_too_late_inside(name, node):
+        if not isinstance(node, DEFS) or _needs_import_outside(name, node):
             raise
         line, _ = lines_of_statement(_first_statement(node))
         margin = margin_of(module.line(line))
@@ -200,7 +200,7 @@ def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) 
     return top in sys.stdlib_module_names or top in packages
 
 
-def _is_too_late_inside(name: str, function: Def) -> bool:
+def _needs_import_outside(name: str, function: Def) -> bool:
     """Whether an import of a name cannot stand in the function that uses it."""
     # As in a default, which runs before the body of the function does.
     is_used_before = name in names_at_import(function)
