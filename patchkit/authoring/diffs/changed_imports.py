@@ -46,14 +46,14 @@ def new_imports(
         used: The names that edited code uses.
     """
     needed = _exported(after).union(used)
-    found: list[str] = []
+    names: list[str] = []
     for name, statement in after.imports.items():
         if name in before.imports or statement.startswith(_FUTURE):
             continue
         is_needed = after.tree.is_package or name in needed
         if is_needed or binds(before, name):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def binds(module: Definitions, name: str) -> bool:

@@ -151,14 +151,12 @@ class DiffFiles:
         self, path: str, paths: ReleasePaths, *, is_new: bool
     ) -> str | None:
         """Return the path of a file in the release; None, and list it, where there is none."""
-        found = paths.find(path, is_new=is_new)
-        if len(found) == 1:
-            return found[0]
+        found_paths = paths.find(path, is_new=is_new)
+        if len(found_paths) == 1:
+            return found_paths[0]
         reason = _NO_FILE
-        if found:
-            reason = (
-                f"the release has {' and '.join(found)}: --prefix says which one it is"
-            )
+        if found_paths:
+            reason = f"the release has {' and '.join(found_paths)}: --prefix says which one it is"
         self._leave(path, reason)
         return None
 

@@ -248,12 +248,12 @@ class ModuleDifference:
 
     def _list_unnamed(self) -> None:
         """List new statements that define nothing, such as a call: no change can express them."""
-        known = {of_nodes([node]) for node in self.before.unnamed}
+        old_hashes = {of_nodes([node]) for node in self.before.unnamed}
         inside = set(self._nodes_of_new_classes())
         for node in self.after.unnamed:
             # Nothing under `if TYPE_CHECKING:` runs, so that nothing is lost.
             is_idle = is_for_types(node) or does_nothing(node)
-            if is_idle or node in inside or of_nodes([node]) in known:
+            if is_idle or node in inside or of_nodes([node]) in old_hashes:
                 continue
             self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
 

@@ -79,14 +79,14 @@ class DifferenceBody:
         """
         node = self.after.named[name]
         owner = name.rpartition(".")[0]
-        last = name.rpartition(".")[2]
-        if last in _PARTS_OF_PROPERTY:
+        own_name = name.rpartition(".")[2]
+        if own_name in _PARTS_OF_PROPERTY:
             raise ScaffoldError("part of a property can be edited, not replaced")
         if owner:
             self._refuse_names_of_class(owner, node)
-        by = last
+        by = own_name
         taken_names = {*self.parts, *self.after.named, *self.after.imports}
-        if owner and last in taken_names:
+        if owner and own_name in taken_names:
             by = name.replace(".", "_")
         text = self.after.moved_out(name, by)
         text = reading_at_calls(text, self._rebindable, self._module_name)

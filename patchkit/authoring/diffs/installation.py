@@ -103,22 +103,22 @@ class EditedInstallation:
         """Return where a file of RECORD is."""
         return Path(str(self._distribution.locate_file(path)))
 
-    def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
+    def compare(self, preferred: Iterable[str], deadline: float) -> FileComparison:
         """Compare files with their recorded hashes until a deadline, the last written ones first.
 
         Args:
-            first: the paths of files that are compared before these, even after the deadline.
+            preferred: the paths of files that are compared before these, even after the deadline.
             deadline: the end, on the clock of `time.monotonic`.
 
         Returns:
             The files that differ, and how many were compared.
         """
-        preferred = [path for path in dict.fromkeys(first) if path in self._files]
+        first_paths = [path for path in dict.fromkeys(preferred) if path in self._files]
         edited = []
         compared = 0
         latest_first = sorted(self._files, key=self._written, reverse=True)
-        for path in dict.fromkeys([*preferred, *latest_first]):
-            if compared >= len(preferred) and time.monotonic() > deadline:
+        for path in dict.fromkeys([*first_paths, *latest_first]):
+            if compared >= len(first_paths) and time.monotonic() > deadline:
                 break
             compared += 1
             if self._is_edited(path):

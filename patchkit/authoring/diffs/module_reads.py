@@ -83,8 +83,8 @@ def name_for_module(module: Definitions) -> str:
     Args:
         module: The module.
     """
-    last = module.tree.name.rpartition(".")[2]
-    name = f"{last}_module"
+    last_part = module.tree.name.rpartition(".")[2]
+    name = f"{last_part}_module"
     text = module.tree.source.decode(errors="replace")
     while name in text:
         name += "_"

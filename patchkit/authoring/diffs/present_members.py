@@ -28,12 +28,12 @@ def is_present(release: CheckedRelease | None, target: str, node: ast.stmt) -> b
     """
     if release is None:
         return _says_that_it_overrides(node)
-    place = Target.parse(target)
-    facts = release.facts(place)
+    parsed_target = Target.parse(target)
+    facts = release.facts(parsed_target)
     if facts.state == "undecidable":
         return _says_that_it_overrides(node)
     # What every class has from `object`, such as `__init__`, does not count.
-    is_default = is_default_attribute(release.resolver, place, facts)
+    is_default = is_default_attribute(release.resolver, parsed_target, facts)
     return facts.is_present and not is_default
 
 

@@ -319,11 +319,11 @@ def _running_changed(
 
     A class of which a constructor is changed is among them, as a call of the class runs that.
     """
-    found: set[str] = set()
+    running: set[str] = set()
     for name, node in module.named.items():
-        owner, _, last = name.rpartition(".")
-        if owner and last in CONSTRUCTORS and name in changed.functions:
-            found.add(owner)
+        owner, _, method = name.rpartition(".")
+        if owner and method in CONSTRUCTORS and name in changed.functions:
+            running.add(owner)
         if not isinstance(node, DEFS) or name in changed.functions:
             continue
         parts: list[ast.AST] = []
@@ -334,8 +334,8 @@ def _running_changed(
         called = _called(parts, class_by_object)
         called &= changed.functions
         if read or called:
-            found.add(name)
-    return found
+            running.add(name)
+    return running
 
 
 def _read_by(function: Def, parts: Iterable[ast.AST]) -> set[str]:

@@ -220,10 +220,10 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk],
             if sign in " +":
                 new.append(line)
             index += 1
-        first = int(header[1])
+        first_number = int(header[1])
         if not old:  # the header then names the line above the new ones
-            first += 1
-        hunks.append(Hunk(first, old, new))
+            first_number += 1
+        hunks.append(Hunk(first_number, old, new))
     return hunks, index
 
 

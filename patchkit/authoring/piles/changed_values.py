@@ -63,9 +63,9 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
 
 def _name(value: Any) -> str:
     """Return the name of a value, as `module:qualname`; the latter is '' where it has none."""
-    inner = unwrapped(value)
-    module = getattr(inner, "__module__", "")
-    qualname = getattr(inner, "__qualname__", "")
+    definition = unwrapped(value)
+    module = getattr(definition, "__module__", "")
+    qualname = getattr(definition, "__qualname__", "")
     if not isinstance(module, str) or not isinstance(qualname, str):
         return ":"
     return f"{module}:{qualname}"

@@ -39,14 +39,14 @@ def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
         targets = {str(change.place) for change in patch.changes}
         if patch.body and not targets.isdisjoint(wrong):
             bodies.add(patch.body)
-    kept = list[Patch]()
+    kept_rows = list[Patch]()
     dropped = set[str]()
     for patch in pile.patches:
         if patch.body in bodies:
             dropped.update(str(change.place) for change in patch.changes)
         else:
-            kept.append(patch)
-    pile.patches = kept
+            kept_rows.append(patch)
+    pile.patches = kept_rows
     modules = list[str]()
     for body in sorted(bodies):
         modules += _keep_as_code(pile, body)

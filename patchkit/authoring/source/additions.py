@@ -63,17 +63,17 @@ def add_member(
         ScaffoldError: the class has no lines of its own for its members.
     """
     code = module.read()
-    last = owner.body[-1]
-    if not code.has_lines_of_its_own(last):
+    last_member = owner.body[-1]
+    if not code.has_lines_of_its_own(last_member):
         raise ScaffoldError(f"the class {owner.name} is written on one line")
-    first_line, _ = lines_of_statement(last)
+    first_line, _ = lines_of_statement(last_member)
     member = indented(text, margin_of(module.line(first_line)))
-    if isinstance(last, ast.Pass) and len(owner.body) == 1:
+    if isinstance(last_member, ast.Pass) and len(owner.body) == 1:
         # A class that has only `pass`: the member takes its place.
         module.put(first_line, first_line, member)
         return
     if not is_value:
-        module.put_before(line_after(last), f"\n{member}")
+        module.put_before(line_after(last_member), f"\n{member}")
         return
     above = _statement_above_new_value(owner)
     if above is not None:

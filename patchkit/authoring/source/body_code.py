@@ -93,12 +93,12 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
 
     def changes(content: bytes) -> list[TextChange]:
-        found: list[TextChange] = []
+        text_changes: list[TextChange] = []
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.Name) and node.id in changed:
                 start, end = span(content, node)
-                found.append((start, end, changed[node.id]))
-        return found
+                text_changes.append((start, end, changed[node.id]))
+        return text_changes
 
     return rewritten(text.encode(), changes).decode()
 

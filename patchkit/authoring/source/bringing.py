@@ -157,9 +157,9 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
     statement = body.definitions.imports[name]
     if hasattr(builtins, name):
         raise ScaffoldError(f"it imports another {name} than the builtin")
-    own = _import_of(name, code)
+    own_import = _import_of(name, code)
     # Of `import a.b` and `import a.c`, both bind the package `a`: they do not conflict.
-    is_package = _is_package(name, statement) and _is_package(name, own)
+    is_package = _is_package(name, statement) and _is_package(name, own_import)
     if name in code.binders and not is_package:
         raise ScaffoldError(f"it uses another {name} than the module has")
     if not _is_loaded_before(statement, code, is_submodule=name in body.submodules):

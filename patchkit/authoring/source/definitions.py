@@ -392,9 +392,9 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
     name = node.name
     for decorator in node.decorator_list:
         dotted_name = dotted(decorator)
-        last = dotted_name.rpartition(".")[2]
-        if last == "overload":
+        decorator_name = dotted_name.rpartition(".")[2]
+        if decorator_name == "overload":
             return ""
-        part = PARTS_OF_PROPERTY.get(last, "")
+        part = PARTS_OF_PROPERTY.get(decorator_name, "")
         name += part
     return name

@@ -50,9 +50,11 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # Two equal texts have no hunk. An empty one, of which no edit is made, saves a special case.
     if not separate:
         separate = [ChangedLines(0, 0, 0, 0)]
-    first = separate[0]
-    last = separate[-1]
-    joined = ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
+    first_hunk = separate[0]
+    last_hunk = separate[-1]
+    joined = ChangedLines(
+        first_hunk.old_start, last_hunk.old_end, first_hunk.new_start, last_hunk.new_end
+    )
     # One hunk from the first change to the last works where a single change is no valid Python.
     for attempt in (separate, [joined]):
         with suppress(TargetError, SyntaxError):
@@ -138,9 +140,9 @@ def _anchored(
         count_before = neighbours - count_after
         start = max(0, hunk.old_start - count_before)
         end = min(len(lines), hunk.old_end + count_after)
-        before = lines[start : hunk.old_start]
-        after = lines[hunk.old_end : end]
-        new_lines = [*before, *replacement, *after]
+        lines_before = lines[start : hunk.old_start]
+        lines_after = lines[hunk.old_end : end]
+        new_lines = [*lines_before, *replacement, *lines_after]
         for edit in _variants(lines[start:end], new_lines):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(function, edit).text
@@ -157,8 +159,8 @@ def _variants(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
     Dedented lines do not fit if they contain a string of several lines.
     """
     # Dedented together, so that both lose the same margin.
-    both = "\n".join([*old, *new])
-    for text in (dedent(both), both):
+    all_lines = "\n".join([*old, *new])
+    for text in (dedent(all_lines), all_lines):
         lines = text.split("\n")
         old_lines = lines[: len(old)]
         new_lines = lines[len(old) :]

@@ -179,8 +179,8 @@ def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias])
 
 def _section(node: _Import, module: ModuleTree) -> str:
     """Name the package that an import is of; the modules of the standard library are one."""
-    first = _modules_of(node, module)[0]
-    top = first.partition(".")[0]
+    first_module = _modules_of(node, module)[0]
+    top = first_module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return "the standard library"
     return top

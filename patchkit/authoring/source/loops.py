@@ -21,9 +21,9 @@ def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
     for node in ast.walk(loop):
         if not isinstance(node, ast.If):
             continue
-        first = node.body[0]
-        if isinstance(first, ast.Assign):
-            yield node.test, first
+        first_statement = node.body[0]
+        if isinstance(first_statement, ast.Assign):
+            yield node.test, first_statement
 
 
 def value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.expr:

@@ -81,11 +81,11 @@ class NameScope:
             for variable, variable_value in pairs
             if isinstance(variable, ast.Name)
         ]
-        inner = self.inner(variable.id for variable, _ in variables)
+        turn_scope = self.inner(variable.id for variable, _ in variables)
         for variable, variable_value in variables:
-            inner.loop_values[variable.id] = variable_value
-            inner.bind(variable, variable_value)
-        return inner
+            turn_scope.loop_values[variable.id] = variable_value
+            turn_scope.bind(variable, variable_value)
+        return turn_scope
 
     def bind_import(
         self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool

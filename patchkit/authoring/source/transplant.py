@@ -194,8 +194,8 @@ def _write_part(module: ModuleText, member: Member, body: BodyCode, part: str) -
     if by not in body.definitions.named:
         return
     # In `@x.setter`, the `x` becomes the name that the property has in the module.
-    last = member.by.rpartition(".")[2]
-    new_names = {**member.new_names, last: member.name}
+    property_name = member.by.rpartition(".")[2]
+    new_names = {**member.new_names, property_name: member.name}
     moved = body.moved(by, member.name, new_names)
     getter = module.read().defined(member.qualname)
     first_line, _ = lines_of_statement(getter)
@@ -231,7 +231,7 @@ def _merge(
         name = name_of(statement)
         if name.endswith(tuple(PARTS_OF_PROPERTY.values())):
             continue  # it is written with its property
-        inner = Member(
+        inner_member = Member(
             f"{qualname}.{name}", f"{member.by}.{name}", new_names, is_merged=True
         )
-        _write(module, inner, body)
+        _write(module, inner_member, body)
