@@ -199,32 +199,52 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk],
         header = _HUNK.match(lines[index])
         if not header:
             break
-        index += 1
-        old: list[str] = []
-        new: list[str] = []
-        old_count = int(header[2] or 1)  # a diff may leave out a 1
-        new_count = int(header[3] or 1)
-        while True:
-            # The header says how many lines follow; `\ No newline at end of file` may come after.
-            has_all = len(old) == old_count and len(new) == new_count
-            if has_all and not _is_remark(lines, index):
-                break
-            sign, line = _signed(lines, index)
-            if sign not in " -+\\":
-                raise ScaffoldError(
-                    f"{name}:{index + 1}: found {sign!r}, expected more of a hunk: lines that "
-                    "start with ' ', '-' or '+'"
-                )
-            if sign in " -":
-                old.append(line)
-            if sign in " +":
-                new.append(line)
-            index += 1
-        first_number = int(header[1])
-        if not old:  # the header then names the line above the new ones
-            first_number += 1
-        hunks.append(Hunk(first_number, old, new))
+        hunk, index = _hunk(name, lines, index + 1, header)
+        hunks.append(hunk)
     return hunks, index
+
+
+def _hunk(
+    name: str, lines: Sequence[str], index: int, header: re.Match[str]
+) -> tuple[Hunk, int]:
+    """Read the lines of one hunk.
+
+    Args:
+        name: the name of the diff, for errors.
+        lines: the lines of the diff.
+        index: the index of the line after the header.
+        header: the header, such as `@@ -1,3 +1,4 @@`.
+
+    Returns:
+        The hunk, and the index of the line after it.
+
+    Raises:
+        ScaffoldError: the hunk ends early, or has a line with another sign.
+    """
+    old: list[str] = []
+    new: list[str] = []
+    old_count = int(header[2] or 1)  # a diff may leave out a 1
+    new_count = int(header[3] or 1)
+    while True:
+        # The header says how many lines follow; `\ No newline at end of file` may come after.
+        has_all = len(old) == old_count and len(new) == new_count
+        if has_all and not _is_remark(lines, index):
+            break
+        sign, line = _signed(lines, index)
+        if sign not in " -+\\":
+            raise ScaffoldError(
+                f"{name}:{index + 1}: found {sign!r}, expected more of a hunk: lines that "
+                "start with ' ', '-' or '+'"
+            )
+        if sign in " -":
+            old.append(line)
+        if sign in " +":
+            new.append(line)
+        index += 1
+    first = int(header[1])
+    if not old:  # the header then names the line above the new ones
+        first += 1
+    return Hunk(first, old, new), index
 
 
 def _is_remark(lines: Sequence[str], index: int) -> bool:

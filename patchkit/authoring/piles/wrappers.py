@@ -65,11 +65,14 @@ def wrapper(
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and dotted(node.func) == name
     ]
-    # `wrapped` is bound to `self`: a call with another instance is not possible.
-    if not calls or (is_method and not _pass_owner(calls, owner)):
+    if not calls:  # it replaces the original, and does not wrap it
         return
-    is_private = _are_private(reader, function, name, len(calls))
-    if not is_private or _clashes(function, name, owner):
+    # `wrapped` is bound to `self`: a call with another instance is not possible.
+    if is_method and not _pass_owner(calls, owner):
+        return
+    if not _are_private(reader, function, name, len(calls)):
+        return
+    if _clashes(function, name, owner):
         return
     inner_changes: list[TextChange] = []
     for call in calls:

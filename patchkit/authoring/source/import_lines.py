@@ -26,7 +26,7 @@ def with_import(module: ModuleTree, statement: str) -> str:
     (new,) = ast.parse(statement).body
     assert isinstance(new, IMPORTS)
     section = _section(new, module)
-    neighbours: list[_Import] = []
+    neighbours: list[_Import] = []  # the imports of the same package
     for node in _imports_at_top(module.tree):
         if _modules_of(node, module) == ["__future__"]:
             continue
