@@ -40,9 +40,8 @@ def wrapper(
         SyntaxError: The function's header and its body are on one line.
     """
     function = _function_of(reader, placement)
-    if function is None:
-        return
-    if not placement.is_plain:  # the original is replaced only under a condition
+    # Unless it is plain, the placement replaces the original only under a condition.
+    if function is None or not placement.is_plain:
         return
     dotted_names = [*placement.dotted_names]
     names_of_original = [
@@ -70,9 +69,8 @@ def wrapper(
     # `wrapped` is bound to `self`: a call with another instance is not possible.
     if is_method and not _pass_owner(calls, owner):
         return
-    if not _are_private(reader, function, name, len(calls)):
-        return
-    if _clashes(function, name, owner):
+    is_private = _are_private(reader, function, name, len(calls))
+    if not is_private or _clashes(function, name, owner):
         return
     inner_changes: list[TextChange] = []
     for call in calls:

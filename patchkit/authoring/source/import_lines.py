@@ -171,6 +171,7 @@ def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias])
     text = head + ", ".join(names)
     had_one_line = node.lineno == node.end_lineno
     is_short = had_one_line and len(text) <= WIDTH
+    # Only a `from … import` may have brackets, in which lines can be broken.
     if isinstance(node, ast.ImportFrom) and not is_short:
         text = exploded(head, names)
     start, end = span(module.source, node)
