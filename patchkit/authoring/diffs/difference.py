@@ -178,7 +178,7 @@ class ModuleDifference:
         return changed_imports(self.before, self.after, self.release)
 
     def _changed_names(self, changed: Iterable[str]) -> ChangedNames:
-        """Sort what differs: values, functions, tables. An import may be of a value or a function."""
+        """Sort what differs: values, functions, tables. Imports may be of values or functions."""
         names = ChangedNames(
             values=set(self._changed_imports),
             functions=set(self._changed_imports),
