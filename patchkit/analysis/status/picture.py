@@ -21,7 +21,7 @@ from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessS
 from patchkit.analysis.status.runs import Run
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
-from patchkit.registry import own_processes
+from patchkit.entry_points import own_processes
 
 Running = dict[str, dict[int, dict[str, Any]]]
 """By host and pid, what `node.look` returns for a running process."""
@@ -163,9 +163,7 @@ def _without_journal(
         reason = "was started and left no journal"
         if is_starting:
             reason = "was started and has no journal yet"
-        roles = []
-        if child.role:
-            roles.append(child.role)
+        roles = child.role.split(",") if child.role else []
         yield ProcessStatus(
             host=parent.host,
             pid=child.pid,
@@ -210,9 +208,9 @@ def _unknown_process(
     title = facts["title"]
     # The title may be a process's own, or the name that its parent gave it.
     row = table.by_prefix("title", title) or table.by_prefix("name", title)
-    roles = []
-    if row and row.role:
-        roles.append(str(row.role))
+    roles: list[str] = []
+    if row:
+        roles = [str(role) for role in sorted(row.roles)]
     return ProcessStatus(
         host=host,
         pid=pid,

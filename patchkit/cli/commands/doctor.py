@@ -26,12 +26,15 @@ from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.installed import Versions
+from patchkit.entry_points import (
+    installed_engines,
+    installed_packs,
+    installed_processes,
+)
 from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import (
     Registry,
-    installed_packs,
-    installed_processes,
     is_own_pack,
     packs_for,
     read_pack,
@@ -82,7 +85,9 @@ def _health_lines(
     """
     rows, lines_of_packs = _read_packs(selection.settings, packs)
     try:
-        registry = Registry(rows, installed_processes())
+        engines = installed_engines()
+        processes = installed_processes(engines=engines)
+        registry = Registry(rows, engines, processes)
     except PatchkitError as error:
         # With an empty registry, the other topics are still checked.
         registry = Registry()

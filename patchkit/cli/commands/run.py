@@ -29,8 +29,9 @@ from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
+from patchkit.entry_points import installed_processes
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.registry import Registry, installed_processes, is_own_pack, packs_for
+from patchkit.registry import Registry, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 

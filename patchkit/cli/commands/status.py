@@ -18,8 +18,8 @@ from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.cli.report.status_json import status_json
 from patchkit.core.rows.processes import ProcessTable
+from patchkit.entry_points import installed_processes
 from patchkit.errors import some_of
-from patchkit.registry import installed_processes
 from patchkit.settings import Settings
 
 NodeReader = Callable[[], Sequence[dict[str, Any]]]
