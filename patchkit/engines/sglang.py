@@ -5,7 +5,7 @@ scheduler is engine core and worker in one. Rows match nothing in a release with
 """
 
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.engines import Engine
+from patchkit.core.rows.engines import Engine, Server
 from patchkit.core.rows.processes import rows_of_table
 
 # The tokenizer manager runs in the process that launches the others; beside it are those that
@@ -66,10 +66,13 @@ ENGINE = Engine(
     ),
     plugin_groups=("sglang.srt.plugins",),
     plugin_variable="SGLANG_PLUGINS",
-    title="sglang::",
+    titles=("sglang::", "sgl_diffusion::"),
     # Only `ServerArgs` has the first. Of names that it does not know, SGLang passes those that
     # begin with `_` on to its children, and leaves them out where it prints or sends its fields.
     configuration="skip_server_warmup",
     digest_in="_patchkit",
-    servers=(("sglang", "serve"), ("python", "-m", "sglang.launch_server")),
+    servers=(
+        Server(("sglang", "serve"), "30000"),
+        Server(("-m", "sglang.launch_server"), "30000"),
+    ),
 )

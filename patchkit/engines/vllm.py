@@ -4,7 +4,7 @@ A row matches nothing in a release that does not have its process, so the rows n
 """
 
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.engines import Engine
+from patchkit.core.rows.engines import Engine, Server
 from patchkit.core.rows.processes import rows_of_table
 
 _BY_RUST = (
@@ -118,10 +118,10 @@ ENGINE = Engine(
     version_variable="VLLM_VERSION",
     plugin_groups=("vllm.platform_plugins", "vllm.general_plugins"),
     plugin_variable="VLLM_PLUGINS",
-    title="VLLM::",
+    titles=("VLLM::",),
     # vLLM hashes this part of its configuration for its compile cache.
     configuration="additional_config",
     digest_in="additional_config",
     helper="vllm.model_executor.models.registry:_run_in_subprocess",
-    servers=(("vllm", "serve"),),
+    servers=(Server(("vllm", "serve"), "8000", "VLLM_API_KEY"),),
 )

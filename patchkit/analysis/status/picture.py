@@ -183,12 +183,12 @@ def _without_journal(
 def _unknown_processes(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
-    """Return a process for each running one that has vLLM, no journal, and no parent's claim."""
+    """Return a process for each running one with an engine, no journal, and no parent's claim."""
     by_pid = _by_pid(process for process in processes if process.alive)
     unknown = []
     for host, local_processes in running.items():
         for pid, facts in local_processes.items():
-            if facts["vllm"] and (host, pid) not in by_pid:
+            if facts["engine"] and (host, pid) not in by_pid:
                 unknown.append(_unknown_process(host, pid, facts, table))
     by_pid.update(_by_pid(unknown))  # their parents may be unknown, too
     for process in unknown:
@@ -202,9 +202,9 @@ def _unknown_process(
     host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable
 ) -> ProcessStatus:
     """Return the process for facts of `node.look`; its title may show its role."""
-    reason = "has vLLM loaded, without a journal"
+    reason = f"has {facts['engine']} loaded, without a journal"
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
-        reason = "has vLLM loaded, PATCHKIT=0 in its environment"
+        reason = f"has {facts['engine']} loaded, PATCHKIT=0 in its environment"
     title = facts["title"]
     # The title may be a process's own, or the name that its parent gave it.
     row = table.by_prefix("title", title) or table.by_prefix("name", title)

@@ -5,7 +5,7 @@ patchkit's own engines are in `patchkit.engines`. A package adds one by the entr
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from patchkit.core.record import Record
@@ -14,7 +14,7 @@ from patchkit.errors import EngineError, ProcessRowError
 
 GROUP = "patchkit.engines"
 
-_SEQUENCES = ("processes", "plugin_groups", "servers")
+_SEQUENCES = ("processes", "plugin_groups", "titles", "servers")
 """The fields that hold tuples; the others are strings."""
 _ATTRIBUTE = (r"([^\W\d]\w*)?", "the name of an attribute, or ''")
 _FORMS = {
@@ -25,6 +25,36 @@ _FORMS = {
     "digest_in": _ATTRIBUTE,
 }
 """What the texts of fields must match, and how that is said."""
+
+
+class Server(Record):
+    """A command that starts a server of an engine.
+
+    Args:
+        words: Words of the command that follow one another, the program or `-m` first.
+        port: The port on which it listens if the command has no `--port`.
+        key_variable: The variable with the key that requests need if there is no `--api-key`.
+    """
+
+    words: Sequence[str]
+    port: str
+    key_variable: str = ""
+
+    def position_in(self, argv: Sequence[str]) -> int | None:
+        """Find its words in a command.
+
+        Args:
+            argv: The words of the command; programs may be paths.
+
+        Returns:
+            The position of the first one; None if they are not there.
+        """
+        names = [word.rpartition("/")[2] for word in argv]
+        length = len(self.words)
+        for position in range(len(names) - length + 1):
+            if tuple(names[position : position + length]) == tuple(self.words):
+                return position
+        return None
 
 
 class Engine(Record, kw_only=True):
@@ -38,7 +68,7 @@ class Engine(Record, kw_only=True):
             `PATCHKIT_VERSIONS` does.
         plugin_groups: The groups of entry points that its processes call as they start.
         plugin_variable: The variable that names which plugins it loads; '' if it has none.
-        title: What the titles of its processes begin with; '' if it sets none.
+        titles: What the titles of its processes begin with.
         configuration: An attribute that its configuration has, and no other argument of the
             functions in its rows `call`; '' if it has no configuration.
         digest_in: The attribute of its configuration that holds a dict, in which the digest of the
@@ -46,7 +76,7 @@ class Engine(Record, kw_only=True):
             is missing.
         helper: A function `module:qualname` that runs its first argument in a new `python -m` of
             its own module; '' if it has none.
-        servers: The commands that start its server, each as its first words: `("vllm", "serve")`.
+        servers: The commands that start its server.
     """
 
     name: str
@@ -55,16 +85,38 @@ class Engine(Record, kw_only=True):
     version_variable: str = ""
     plugin_groups: Sequence[str] = ()
     plugin_variable: str = ""
-    title: str = ""
+    titles: Sequence[str] = ()
     configuration: str = ""
     digest_in: str = ""
     helper: str = ""
-    servers: Sequence[Sequence[str]] = ()
+    servers: Sequence[Server] = ()
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """How a process is recognized from outside: name, package, and beginnings of titles."""
+        return (self.name, self.package, *self.titles)
 
     @property
     def helper_module(self) -> str:
         """The module that a helper process runs; '' if the engine has no helper."""
         return self.helper.partition(":")[0]
+
+
+def server_in(argv: Sequence[str], engines: Iterable[Engine]) -> Server | None:
+    """Find the server that a command starts.
+
+    Args:
+        argv: The words of the command.
+        engines: The engines whose servers are known.
+
+    Returns:
+        The server; None if the command starts none of them.
+    """
+    for engine in engines:
+        for server in engine.servers:
+            if server.position_in(argv) is not None:
+                return server
+    return None
 
 
 def check_engine(where: str, engine: Any, present: Collection[Engine]) -> Engine:

@@ -180,7 +180,12 @@ def test_patchkits_own_rows_are_well_formed() -> None:
             "'module:qualname'",
         ),
         (ProcessRow("name", "", Role.MAIN), ".what", "''", "a string"),
-        (ProcessRow("name", "Stage", "chief"), ".role", "'chief'", "None, a Role, or a tuple of them"),  # type: ignore[arg-type]
+        (
+            ProcessRow("name", "Stage", "chief"),
+            ".role",
+            "'chief'",
+            "None, a Role, or a tuple of them",
+        ),  # type: ignore[arg-type]
         (
             ProcessRow("name", "Stage", None),
             ".why",
