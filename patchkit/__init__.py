@@ -30,6 +30,7 @@ from patchkit.core.rows.declaration import (
     Role,
     Wrap,
 )
+from patchkit.core.rows.engines import Engine
 from patchkit.core.rows.processes import ProcessRow
 from patchkit.runtime.imports.finder import watch_bodies
 
@@ -56,6 +57,7 @@ __all__ = [
     "BeforeImport",
     "Decorate",
     "Edit",
+    "Engine",
     "Patch",
     "ProcessRow",
     "Provide",

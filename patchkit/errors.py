@@ -64,6 +64,10 @@ class ProcessRowError(PatchkitError):
     """A row of a process that an entry point leads to is malformed."""
 
 
+class EngineError(PatchkitError):
+    """An engine that an entry point leads to is malformed."""
+
+
 class CanonicalError(PatchkitError):
     """A value has no text that is the same in every process."""
 

@@ -12,8 +12,8 @@ from patchkit.core.rows.project import Project, entry_points_of
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion, canonical
+from patchkit.entry_points import GROUP
 from patchkit.errors import UpstreamError, VersionError
-from patchkit.registry import GROUP
 from patchkit.settings import Settings
 
 _SECONDS = 1.0

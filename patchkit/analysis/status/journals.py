@@ -168,6 +168,7 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) 
             process.unmet = entry.text_by_name("reasons")
         case "unknown":
             process.unknown = entry.text("target")
+            process.unknown_engine = entry.text("engine") or "vLLM"
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
         case "full":
