@@ -207,7 +207,10 @@ class PackSource:
 
         Args:
             row: The row.
-            name: The function's name in the body; anything else names no class.
+            name: The function's name in the body.
+
+        Returns:
+            The dotted names; none if the object is no function.
         """
         # The same for every release, of which there may be hundreds.
         key = (row.body, name)

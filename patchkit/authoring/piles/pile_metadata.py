@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from zipfile import Path as PathInZip
 from zipfile import ZipFile
 
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import canonical, parse_requirement
-from patchkit.entry_points import installed_engines
 from patchkit.errors import RequirementError
 
 
