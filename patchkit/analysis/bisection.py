@@ -93,10 +93,11 @@ class Search:
             ]
         return self._shrunk(culprits)
 
-    def last(self, patches: Patches) -> list[str]:
+    def removable(self, patches: Patches) -> list[str]:
         """Return the patches of a set that no other patch of the set needs to come before it.
 
-        These are the ones to blame: the others may be in the set only because these need them.
+        These can be removed without the others. In a minimal set they are the ones to blame: the
+        others may be in it only because these need them.
 
         Args:
             patches: The set, with names of `order` only.
@@ -140,9 +141,14 @@ class Search:
     def _shrunk(self, culprits: Patches) -> Patches:
         """Remove patches one by one, again and again, as long as the others still fail.
 
-        A patch that another one of the set needs is never removed before that one.
+        Args:
+            culprits: A set that fails.
+
+        Returns:
+            A set of some of them that still fails, and from which no patch can be removed.
         """
-        for name in self.last(culprits):
+        # A patch that another one of the set needs is not removable before that one is gone.
+        for name in self.removable(culprits):
             remaining = culprits - {name}
             if self.fails(remaining):
                 return self._shrunk(remaining)

@@ -19,7 +19,8 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
     """
 
     def changes(content: bytes) -> Iterator[TextChange]:
-        tree, _fault = parse(content)
+        # Of a text with a syntax error, the tree is empty, and the text stays as it is.
+        tree, _syntax_error = parse(content)
         for node in ast.walk(tree):
             if not isinstance(node, ast.ImportFrom):
                 continue
@@ -28,9 +29,11 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
                 continue
             start, end = span(content, node)
             start_of_line = content.rfind(b"\n", 0, start) + 1
-            before = content[start_of_line:start].decode()
-            separator = f"\n{before}"
-            if before.strip():  # other code is before the import on its line
+            text_before = content[start_of_line:start].decode()
+            separator = (
+                f"\n{text_before}"  # the import begins its line: that is its indent
+            )
+            if text_before.strip():  # other code is before the import on its line
                 separator = "; "
             text_of_imports = separator.join(statements)
             yield start, end, text_of_imports

@@ -266,8 +266,9 @@ class Evidence:
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue
-            if self._was_there(file, definition.qualname, lost.target):
-                continue  # so it has not come from elsewhere
+            # What the old release had as well is not what the lost definition became.
+            if self._is_in_old(file, definition.qualname, lost.target):
+                continue
             likeness = file.likeness(definition)
             if likeness is not None:
                 target = Target(file.module, definition.qualname)
@@ -363,14 +364,13 @@ class Evidence:
             return file.tops
         return file.tops - old_file.tops
 
-    def _was_there(self, file: SourceFile, qualname: str, target: Target) -> bool:
+    def _is_in_old(self, file: SourceFile, qualname: str, target: Target) -> bool:
         """Whether the old release had a definition in the same file, or where that file came from.
 
         Args:
             file: The file of the new release.
             qualname: The definition in it.
-            target: The definition that is looked for. If the file came from its module, what the
-                file has may be just that definition, so it does not count as there before.
+            target: The definition that is looked for.
         """
         if not self._has_changed(file.path):
             return True
@@ -380,7 +380,8 @@ class Evidence:
         # A new file may be one that was moved: an old one of the same name is gone.
         removed = self.old_catalog.named(file.short_name) - self.new_catalog.paths
         for origin in self.old_catalog.files(removed):
-            if qualname in origin.names and origin.module != target.module:
+            # The target's own module does not count: it had the definition that is looked for.
+            if origin.module != target.module and qualname in origin.names:
                 return True
         return False
 
