@@ -1,11 +1,33 @@
-"""Rewrites `from … import …` statements for names that have moved to another module."""
+"""Finds names that have moved to another module, and rewrites their `from … import …`."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.target import Target
+
+
+def moved_between(
+    old: CheckedRelease, new: CheckedRelease, targets: Collection[Target]
+) -> dict[Target, Target]:
+    """Find where targets of a release are in a later one that lacks them.
+
+    Args:
+        old: the release that has them.
+        new: the later release.
+        targets: the targets.
+
+    Returns:
+        By each target, the new one; a target that the later release has nowhere is left out.
+    """
+    moves = new.moves([(target, old) for target in targets])
+    moved: dict[Target, Target] = {}
+    for target, move in zip(targets, moves, strict=True):
+        if move.place:
+            moved[target] = move.place
+    return moved
 
 
 def with_moved(text: str, moved: Mapping[Target, Target]) -> str:

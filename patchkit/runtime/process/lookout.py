@@ -72,11 +72,7 @@ class Lookout:
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
-        """Begin to act on the process as a whole, not only on its patches.
-
-        From now on a required patch that failed sets the exit code, the thread may start, and the
-        last entries of the journal are written when the process ends.
-        """
+        """Let the thread start, failures set the exit code, and an exit write the last entries."""
         self._states.is_in_charge = True
         self.verifier.seconds = self._states.settings.verify
         atexit.register(self.write_last_entries)

@@ -341,12 +341,11 @@ class Evidence:
         has_same_name = new.short_name == old.short_name
         # A module that defines nothing can have no name in common with another.
         has_common = bool(old.tops & new.tops) or not old.tops
-        if not (has_same_name and has_common) and not self.succeeds(new, old.module):
+        is_namesake = has_same_name and has_common
+        if not is_namesake and not self.succeeds(new, old.module):
             return None
         likeness = old.file_likeness.to(new.file_likeness)
-        limit = RENAMED_NEAR
-        if has_same_name:
-            limit = SAME_NAME
+        limit = SAME_NAME if has_same_name else RENAMED_NEAR
         if likeness < limit:
             return None
         return Candidate(Target(new.module), likeness)

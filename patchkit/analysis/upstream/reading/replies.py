@@ -88,10 +88,11 @@ def _divided(url: str) -> _Parts:
     if authority:
         login = authority.rpartition("@")[0]
     else:
+        # Malformed: all that stands between the scheme and the last `@` may be secret.
         beginning = url.rpartition("@")[0]
         login = beginning.removeprefix(_scheme(beginning))
     if not login:
-        return _Parts(url, "", "")
+        return _Parts(url, "", "")  # the `@` is in the path
     before, _, after = url.partition(f"{login}@")
     return _Parts(before, login, after)
 
