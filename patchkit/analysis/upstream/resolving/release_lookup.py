@@ -313,6 +313,7 @@ class ReleaseLookup(Lookup):
             if bound_later:
                 return (undecided(bound_later),)
             return (absent(f"{tree.name} has no {name!r}"),)
+        # Its `__getattr__` does not provide the name, but other code may.
         if bound_later and all(value.state == "absent" for value in values):
             return (undecided(bound_later),)
         return values

@@ -265,9 +265,9 @@ class Resolver:
         owners = {target.holder}
         for variant in resolution.variants:
             if variant.tree and variant.qualname:
-                home = Target(variant.module, variant.qualname).holder
-                if holder.kind is not Kind.CLASS or home in bases:
-                    owners.add(home)
+                defining_class = Target(variant.module, variant.qualname).holder
+                if holder.kind is not Kind.CLASS or defining_class in bases:
+                    owners.add(defining_class)
         for owner in owners:
             storage = self._storage_in(owner, name, resolution.variants)
             if storage:

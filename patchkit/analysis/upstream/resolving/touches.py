@@ -101,21 +101,21 @@ class _FunctionCode(NamedTuple):
             elif isinstance(node, DEFS):
                 functions.append(node)
             elif isinstance(node, ast.Call) and not _reads_docstring(node):
-                function_called_first = node.func
-                while isinstance(function_called_first, ast.Call):  # `f(…)(cls)`
-                    function_called_first = function_called_first.func
-                owner, _, name = dotted(function_called_first).rpartition(".")
+                owner, _, name = _name_called(node).rpartition(".")
                 if name in SETTERS:
                     setters.append(node)
                 else:
                     called.add((owner, name))
                     arguments = {dotted(value) for value in argument_values(node)}
                     passed.setdefault((owner, name), set()).update(arguments)
+        # A function that is returned is called in the place of the outer one, so its first
+        # parameter is the argument, too.
         parameters = {
             inner.args.args[0].arg
             for inner in functions
             if inner.args.args and (inner is function or inner.name in returned)
         }
+        # What inner functions do is read with the outer one, so calls of them are left out.
         inner_names = {inner.name for inner in functions if inner is not function}
         passing = {
             call
@@ -195,16 +195,17 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             is_open = is_open or is_unknown_method
             if is_passed and not passes_on:
                 passes_on = _may_set(lookup, function, owner, name)
-        # What a recursive call sets is known already.
-        elif called.nodes != function.nodes and depth < DEPTH:
+        elif called.nodes == function.nodes:
+            continue  # what a recursive call sets is known already
+        elif depth < DEPTH:
             touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
             makes_dataclass = makes_dataclass or touched.makes_dataclass
-        elif called.nodes != function.nodes:
-            passes_on = passes_on or is_passed
+        else:
+            passes_on = passes_on or is_passed  # it is not followed so deep
     # Only the first function is passed the class for certain; of those that it calls, `passes_on`
     # says whether it counts.
     if depth == 0:
@@ -258,6 +259,14 @@ def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
     if name in HARMLESS or name in _HARMLESS_METHODS:
         return False
     return may_set_attributes(lookup, function.module_tree, owner, name)
+
+
+def _name_called(call: ast.Call) -> str:
+    """Return the dotted name that a call begins with: `f` for `f(x)` and for `f(…)(x)`."""
+    function = call.func
+    while isinstance(function, ast.Call):
+        function = function.func
+    return dotted(function)
 
 
 def _reads_docstring(call: ast.Call) -> bool:

@@ -255,9 +255,9 @@ class Lookup(Protocol):
         if key in memory:
             remembered: T = memory[key]
             return remembered
-        before = self.circle_count
+        circles_before = self.circle_count
         result = compute()
-        if self.circle_count == before:
+        if self.circle_count == circles_before:
             memory[key] = result
         return result
 

@@ -111,7 +111,8 @@ def _code_added_to(
     is_class = isinstance(definition, ast.ClassDef)
     for statement in _additions(scope).get(definition.name, ()):
         # `C.run = f` counts for classes only, `@f.register` and the like for functions only.
-        if isinstance(statement, ast.Assign) is not is_class:
+        is_assignment = isinstance(statement, ast.Assign)
+        if is_assignment != is_class:
             continue
         yield WrappedCode(statement, scope.tree)
         if isinstance(statement, ast.Assign):
