@@ -106,9 +106,10 @@ class Export:
         places: list[tuple[Place, Change]] = []
         # The files that have the body's classes and caches, which no other file may have as well.
         homes = dict(self._homes)
+        is_conditional_row = bool(row.patch.when or row.patch.env)
         for change in changes:
             try:
-                if row.patch.when or row.patch.env or change.when:
+                if is_conditional_row or change.when:
                     raise ScaffoldError(
                         "it is made under a condition, which a diff cannot have"
                     )

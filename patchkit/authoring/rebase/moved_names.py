@@ -41,6 +41,7 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
     """
 
     def changes(content: bytes) -> Iterator[TextChange]:
+        """Yield the new text of each import of a moved name, with its start and end."""
         # Of a text with a syntax error, the tree is empty, and the text stays as it is.
         tree, _syntax_error = parse(content)
         for node in ast.walk(tree):

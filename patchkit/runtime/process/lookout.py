@@ -72,7 +72,7 @@ class Lookout:
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
-        """Let the thread start, failures set the exit code, and an exit write the last entries."""
+        """Let the thread start, failures set the exit code, and an exit write last entries."""
         self._states.is_in_charge = True
         self.verifier.seconds = self._states.settings.verify
         atexit.register(self.write_last_entries)

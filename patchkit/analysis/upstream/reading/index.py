@@ -100,7 +100,10 @@ class Index:
         for location, root in places:
             try:
                 for link in self._links_at(location, root):
-                    name, version = parse_filename(link.filename) or ("", "")
+                    name_and_version = parse_filename(link.filename)
+                    if name_and_version is None:
+                        continue  # neither a wheel nor a source distribution
+                    name, version = name_and_version
                     if version and canonical(name) == wanted:
                         released = link._replace(version=version)
                         links.setdefault(link.filename, released)

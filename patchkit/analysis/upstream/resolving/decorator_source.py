@@ -87,12 +87,9 @@ class DecoratorSource:
         self, node: ast.FunctionDef, *, is_call: bool, depth: int
     ) -> DecoratorOutcome:
         """Work out the outcome; see `outcome`, which remembers it."""
-        # What a generator returns, or a function that is given a signature, is not followed.
-        if (
-            depth > DEPTH
-            or _is_generator(node)
-            or ".__signature__" in _stored_names(node)
-        ):
+        # The result of a generator is no decorator's, and an assigned signature may be any.
+        sets_signature = ".__signature__" in _stored_names(node)
+        if depth > DEPTH or _is_generator(node) or sets_signature:
             return UNKNOWN
         # Only the first function may be a method; those that it leads to are found by their names.
         use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
@@ -158,7 +155,7 @@ class DecoratorSource:
                 return UNKNOWN
             return self.outcome(target, is_call=False, depth=depth + 1)
         if returned is None or not use.decorated:
-            return UNKNOWN
+            return UNKNOWN  # it returns nothing, or cannot name the object that it decorates
         if ast.unparse(returned) == use.decorated:
             if use.decorated in _stored_names(node):
                 return UNKNOWN  # the name may stand for another object by then

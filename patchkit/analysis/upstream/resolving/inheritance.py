@@ -320,8 +320,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     """Look an attribute up in the metaclass; () if that has none, and sets none on the class."""
-    for named in named_metaclasses(lookup, value):
-        for ancestor in _mro_of(lookup, named):
+    for named_metaclass in named_metaclasses(lookup, value):
+        for ancestor in _mro_of(lookup, named_metaclass):
+            # A class that has what the metaclass puts on classes: `ABC` for `ABCMeta`.
             model = STANDS_FOR.get(ancestor.dotted)
             # `ABC` has slots, which say nothing of a class that only has its metaclass.
             if model is not None and name != "__slots__" and has_member(model, name):

@@ -92,7 +92,10 @@ class ReleaseLookup(Lookup):
         return self._exports_without_all(tree, name)
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
-        """Whether a star import binds a name where there is no `__all__`: every public one."""
+        """Whether a star import binds a name where there is no `__all__`: every public one.
+
+        None if it is not known whether the module has the name.
+        """
         if name.startswith("_"):
             return False
         cases = self.binding_cases(tree, name)

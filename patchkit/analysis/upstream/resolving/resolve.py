@@ -232,7 +232,7 @@ class Resolver:
         return tuple(variants)
 
     def _package_fault(self, module: str) -> str:
-        """Say which package around a module cannot be read, so that it cannot be imported."""
+        """Say which package around a module cannot be read, and so not imported; '' for none."""
         package = module.rpartition(".")[0]
         while package:
             tree = self.modules.get(package)

@@ -86,7 +86,10 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
 
 
 def _assigned_to_attribute(node: ast.AST) -> ast.expr | None:
-    """Return `f` for `C.run = f` and `setattr(C, "run", f)`, which are part of what `run` is."""
+    """Return `f` for `C.run = f` and `setattr(C, "run", f)`, which are part of what `run` is.
+
+    None for any other statement.
+    """
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
         return node.value
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
