@@ -151,7 +151,7 @@ class Evidence:
             module: The module to whose name the files' names are compared, the most similar first.
             size: The size of the definition that they may have gained, in bytes.
         """
-        budget = self._reach  # a file without a mark is local, and costs nothing
+        budget = self._reach
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
             shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
@@ -159,7 +159,9 @@ class Evidence:
             if not self._has_grown(path, size):
                 continue
             mark = self.new_catalog.source.mark(path)
-            if budget is not None and mark is not None:
+            if (
+                budget is not None and mark is not None
+            ):  # a file without a mark is local
                 budget -= mark.size
                 if budget < 0:
                     return

@@ -125,7 +125,7 @@ class MoveSearch:
         if new_owner is None:
             return self._by_body(old, f"{owner} is gone too")
         member = target.qualname[len(owner.qualname) :]  # with its dot: `.method`
-        # Without a dot at the beginning: what held it may have been a name of a whole module.
+        # If the owner is a module, by another name, its qualname is '', and no dot comes first.
         qualname = (new_owner.qualname + member).removeprefix(".")
         moved = Target(new_owner.module, qualname)
         new = self._new.resolve(moved)

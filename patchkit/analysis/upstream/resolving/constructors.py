@@ -103,8 +103,10 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         return None
     makers = lookup.member(value, "__new__")
     initializers = lookup.member(value, "__init__")
-    if len(initializers) != 1 or not all(map(_leaves_arguments_to_init, makers)):
+    if not all(map(_leaves_arguments_to_init, makers)):
         return None
+    if len(initializers) != 1:
+        return None  # which of them it has depends on conditions
     init = initializers[0]
     if init.signature is None or not init.is_sure:
         return None

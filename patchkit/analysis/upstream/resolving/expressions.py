@@ -330,11 +330,13 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
         value: The name that is assigned to, with nothing known of the object yet.
         scope: The scope, up to the assignment.
     """
+    if binding.value is None:  # no expression is for this name alone
+        return (replace(value, is_sure=False),)
     # `x = property(…)` may be followed by `@x.setter`, which makes another object.
     has_setter = any(
         isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers
     )
-    if binding.value is None or has_setter:
+    if has_setter:
         return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
     if isinstance(binding.value, ast.Attribute):
@@ -355,11 +357,13 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     # `alias = json.loads` has no definition in the release but this statement.
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
+    # The name exists, whatever it is assigned.
     if assigned.state != "present":
         return replace(value, is_sure=False, reason=assigned.reason)
     # `alias = function`: the object has a definition of its own.
     if assigned.qualname or assigned.kind is Kind.MODULE:
         return assigned
+    # `x = 1`, `x = C()`, `x = lambda: …`: this statement is the definition.
     return replace(
         assigned,
         module=value.module,

@@ -244,9 +244,9 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
     if kind == "typeddict":  # its fields are keys
         return field._replace(on_class=False)
-    if in_slot is False or field.on_class:
-        return field
-    # A slot leaves an attribute where the default leaves none; None if there may be a slot.
+    if field.on_class or in_slot is False:
+        return field  # as its default alone decides
+    # The default leaves no attribute, but a slot does; None if it is not known whether it has one.
     return field._replace(on_class=in_slot)
 
 
@@ -300,10 +300,10 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
     if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
         default = None
     has_factory = "default_factory" in options
-    # A default stays on the class; a factory, which is called for each instance, does not.
     on_class: bool | None = default is not None
-    # On a dataclass, pydantic leaves its `Field(…)` itself as the attribute.
     if has_factory:
+        # A factory, which is called for each instance, leaves nothing; but on a dataclass, pydantic
+        # leaves its `Field(…)` itself.
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
         on_class = None  # nothing is known of a `Field(…)` without a default

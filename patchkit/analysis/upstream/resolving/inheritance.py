@@ -76,8 +76,8 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     if not value.has_class_statement:
         return (undecided(f"it is an instance of {value.dotted}, outside the release"),)
     members = member(lookup, value, name)
-    if _are_absent(members):
-        if members[0].kind is Kind.INSTANCE_ATTRIBUTE:
+    if _are_absent(members):  # from the class: its instances may have it all the same
+        if members[0].kind is Kind.INSTANCE_ATTRIBUTE:  # a method assigns it
             reason = f"an instance has it once {members[0].reason}"
             return (
                 replace(members[0], state="undecidable", reason=reason, is_sure=False),
@@ -239,6 +239,7 @@ def _as_members(
         return tuple(
             replace(value, kind=Kind.FIELD).unsure(reason) for value in members
         )
+    # A metaclass sees what the body binds, and may make something else of it.
     return tuple(after_metaclass(lookup, owner, name, value) for value in members)
 
 

@@ -68,7 +68,7 @@ class ModuleTree:
         parts = package.split(".")
         if level > len(parts) or not package:
             return None
-        depth = len(parts) - level + 1
+        depth = len(parts) - level + 1  # one dot is the package itself
         base = ".".join(parts[:depth])
         if module:
             return f"{base}.{module}"

@@ -168,7 +168,10 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
-    """Work out what a function sets on its argument; see `touched_by`, which remembers it."""
+    """Work out what a function sets on its argument; see `touched_by`, which remembers it.
+
+    What it sets itself comes first; then, for each of its calls, what the called function sets.
+    """
     code = _code(function)
     names = set(code.stored)
     replaces_any = False
@@ -219,10 +222,10 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
     if len(call.args) < 2:
         return None
-    # `type.__setattr__(cls, "x", …)`, or without the first argument `cls.__setattr__("x", …)`.
-    is_method = "." in dotted(call.func)
     argument = call.args[1]
+    is_method = "." in dotted(call.func)
     if is_method:
+        # The last but one of both `cls.__setattr__("x", …)` and `type.__setattr__(cls, "x", …)`.
         argument = call.args[-2]
     value = lookup.evaluate(argument, Scope(function.module_tree))
     return literal_text(value)
@@ -255,7 +258,14 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | N
 
 
 def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
-    """Whether a call that passes the argument on to no known function may set attributes on it."""
+    """Whether a function that is not of the release, and is passed the argument, may change it.
+
+    Args:
+        lookup: The release.
+        function: The function that makes the call.
+        owner: What stands before the last dot of what is called; '' for a plain name.
+        name: The name that is called.
+    """
     if name in HARMLESS or name in _HARMLESS_METHODS:
         return False
     return may_set_attributes(lookup, function.module_tree, owner, name)

@@ -152,6 +152,7 @@ class Value:
         if not self.is_none:
             return False
         for condition in self.conditions:
+            # Such as `except ImportError`.
             if "except" in condition.text and _IMPORT_ERROR.search(condition.text):
                 return True
         return False

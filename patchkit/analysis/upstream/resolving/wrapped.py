@@ -75,14 +75,14 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
-    for node in value.nodes[1:]:
+    definition = value.nodes[0] if value.nodes else None
+    for node in value.nodes[1:]:  # later statements, which modify it
         assigned = _assigned_to_attribute(node)
         if assigned is not None and isinstance(node, ast.stmt):
             at_statement = Scope(value.module_tree, until=node)
             yield from _code_of_expression(lookup, assigned, at_statement, depth)
-    for definition in value.nodes[:1]:
-        if isinstance(definition, SCOPES):
-            yield from _code_added_to(lookup, definition, value.scope, depth)
+    if isinstance(definition, SCOPES):
+        yield from _code_added_to(lookup, definition, value.scope, depth)
 
 
 def _assigned_to_attribute(node: ast.AST) -> ast.expr | None:
@@ -251,8 +251,10 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
         The function that the operator runs; the value as it was if it is no operator.
     """
     tree = lookup.modules.get(module)
+    if tree is None or not value.dotted.startswith(_OPERATORS):
+        return (value,)
     names = value.dotted.removeprefix(_OPERATORS).split(".")
-    if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
+    if len(names) != 2:  # the namespace and the name of the operator
         return (value,)
     package = module.partition(".")[0]
     operator = "::".join(names)
