@@ -44,8 +44,10 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         has not read it before: then `up.x` exists, whatever the release has.
     """
     uses: list[Use] = []
-    provided: set[str] = set()
-    attributes: set[str] = set()
+    provided: set[str] = set()  # names that exist because the files assign them
+    attributes: set[str] = (
+        set()
+    )  # names of attributes that the files read of other objects
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
         reader.read()

@@ -229,8 +229,10 @@ class Guards:
             return False
         if _ends(node.body) or _ends(node.orelse):
             return True
+        if at_import:
+            return False
         # In a function, a release that lacks something need not call it.
-        return not at_import and (_raises(node.body) or _raises(node.orelse))
+        return _raises(node.body) or _raises(node.orelse)
 
 
 def _is_parent(node: ast.Try, children: Collection[ast.AST]) -> bool:

@@ -234,7 +234,7 @@ class Export:
         return module.text
 
     def _remark(self, row: Row, change: Change, body: BodyNames) -> None:
-        """Say what the diff changes and a patch does not.
+        """Add to `remarks` what the diff changes and the patch does not.
 
         Code that reads a target as its module is imported is earlier than a patch, and gets the
         original: in the diff, it gets the change. In a new module, a name such as `__name__` is the

@@ -158,10 +158,8 @@ class Evidence:
         ):
             if not self._has_grown(path, size):
                 continue
-            mark = self.new_catalog.source.mark(path)
-            if (
-                budget is not None and mark is not None
-            ):  # a file without a mark is local
+            mark = self.new_catalog.source.mark(path)  # None for a local file
+            if budget is not None and mark is not None:
                 budget -= mark.size
                 if budget < 0:
                     return

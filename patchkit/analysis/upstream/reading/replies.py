@@ -55,7 +55,7 @@ def masked(text: str) -> str:
         text: The setting, which may have several URLs.
     """
     words = []
-    for word in re.split(r"(\s+)", text):
+    for word in re.split(r"(\s+)", text):  # the blanks are kept, as words of their own
         parts = _divided(word)
         login = "…@" if parts.login else ""
         words.append(parts.before + login + parts.after)

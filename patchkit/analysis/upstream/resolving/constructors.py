@@ -223,7 +223,7 @@ def _annotated_fields(
     own_fields: list[Field] = []
     for node in annotations:
         if fields.is_keyword_mark(node):
-            is_keyword = True
+            is_keyword = True  # all fields below it
         elif not fields.is_class_var(node):
             field = fields.read_field(lookup, owner, node, effects.flavour)
             if _default_is_unsure(lookup, owner, field):

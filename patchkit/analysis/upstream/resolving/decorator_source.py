@@ -183,7 +183,7 @@ class DecoratorSource:
             return UNKNOWN
         is_call = False
         function = call.func
-        if isinstance(function, ast.Call):
+        if isinstance(function, ast.Call):  # `f(…)(func)`
             is_call = True
             function = function.func
         name = dotted(function)

@@ -332,8 +332,8 @@ def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
     is_slot = literals.contains(values, source_name(owner, name))
     if is_slot is False:
         return None
-    # Some slots may not be spelled out, or a condition may leave the class without slots.
-    if is_slot is None or any(case.binding is None for case in cases):
+    may_lack_slots = any(case.binding is None for case in cases)
+    if is_slot is None or may_lack_slots:  # None: some slots are not spelled out
         return undecided(f"the __slots__ of {owner.qualname} may name {name}")
     return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
 

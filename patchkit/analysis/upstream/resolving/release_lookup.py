@@ -84,11 +84,11 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        lists: list[Value] = []
+        values_of_all: list[Value] = []
         for case in self.binding_cases(tree, "__all__"):
-            lists += self.bound_values(case, Scope(tree))
-        if lists:
-            return literals.contains(lists, name)
+            values_of_all += self.bound_values(case, Scope(tree))
+        if values_of_all:
+            return literals.contains(values_of_all, name)
         return self._exports_without_all(tree, name)
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
