@@ -45,9 +45,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
     """
     uses: list[Use] = []
     provided: set[str] = set()  # names that exist because the files assign them
-    attributes: set[str] = (
-        set()
-    )  # names of attributes that the files read of other objects
+    attributes: set[str] = set()  # names of all other attributes that they read
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
         reader.read()

@@ -114,6 +114,7 @@ def merged_replacement(
     Raises:
         ScaffoldError: they cannot be merged.
     """
+    # In a guarded body, the definition is in the module that this body imports as `code`.
     by = change.by.removeprefix(CODE)
     versions = _versions(change, by, old, new, body.read())
     to_review: list[Target] = []

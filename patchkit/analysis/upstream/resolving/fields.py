@@ -370,8 +370,9 @@ def is_class_var(node: ast.AnnAssign) -> bool:
     Args:
         node: The annotation, which may be written as a string.
     """
-    text = ast.unparse(node.annotation)
-    return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
+    text = ast.unparse(node.annotation).strip("'\"")
+    name = text.partition("[")[0]  # `typing.ClassVar` of `typing.ClassVar[int]`
+    return name.rpartition(".")[2] == "ClassVar"
 
 
 def is_keyword_mark(node: ast.AnnAssign) -> bool:

@@ -107,7 +107,7 @@ def _search(
     open_reason = ""  # what may set the attribute on a class that was looked at
     for index, ancestor in enumerate(ancestors):
         if not ancestor.has_class_statement:  # it is outside the release, or not known
-            is_member = None
+            is_member = None  # stays so if nothing is known of its attributes
             if ancestor.kind is Kind.OUTSIDE:
                 is_member = has_member(ancestor.dotted, name)
             if is_member:
@@ -169,6 +169,7 @@ def _own_members(
     if plain_name != name:  # a private name, which the body spells without `_Class`
         qualname = f"{owner.qualname}.{name}"
         values = [replace(value, qualname=qualname) for value in values]
+    # An annotation or a slot comes first, then what sets the attribute after the body has run.
     if field is not None:
         return (_inherited_default(field, search_following),)
     set_later = _set_later(lookup, owner, name, values)
@@ -181,6 +182,7 @@ def _own_members(
         return (method,)
     if len(bound_cases) < len(cases):  # the body binds it only under a condition
         values += search_following()
+    # Code that sets computed names may have replaced it.
     doubt = _replaced_reason(lookup, owner)
     if doubt:
         return tuple(value.unsure(doubt) for value in values)

@@ -129,9 +129,8 @@ def _name_of_loader(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> str | N
     maker = _maker(cls)
     if len(settings) != 1 or maker is None:
         return None
-    namespace, key = settings[
-        0
-    ]  # the attributes in `self.namespace[self.key] = module`
+    # The attributes in `self.namespace[self.key] = module`.
+    namespace, key = settings[0]
     name = None
     parameters = maker.args.args[1:]
     for parameter, argument in zip(parameters, call.args, strict=False):
