@@ -286,7 +286,7 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
-        # These bring what upstream lacks; a later release may have it itself.
+        # An Add, AddField or Provide brings what upstream lacks; the later release may have it.
         brought = target
         if isinstance(first, AddField):
             brought = Target(target.module, f"{target.qualname}.{first.name}")

@@ -225,7 +225,7 @@ def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _Decorat
         f"callable({decorated})": not is_call,
         f"{decorated} is None": is_call,
     }
-    if arguments.kwarg and not is_call:
+    if arguments.kwarg and not is_call:  # no options are passed
         facts[arguments.kwarg.arg] = False
         facts[f"len({arguments.kwarg.arg}) == 0"] = True
     if arguments.vararg and not is_call:

@@ -248,7 +248,7 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | N
     if found is not None:
         classes = function.classes
         if found.tree is not function.tree:
-            classes = ()
+            classes = ()  # what it calls is no method of the class
         return replace(function, nodes=(found.node,), tree=found.tree, classes=classes)
     if owner and function.classes:
         for method in function.class_statement.body:
