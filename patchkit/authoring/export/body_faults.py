@@ -175,6 +175,7 @@ class BodyFaults:
         # A change may name what the body only imports.
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
+        # Python evaluates no lazy annotations, so names in them do not count.
         is_lazy = has_lazy_annotations(self.definitions.tree.tree)
         helpers = sorted(definitions - set(roots))
         for name in [*roots, *helpers]:

@@ -382,6 +382,7 @@ class Rebase:
         """Return the new place of each upstream name that the body uses and that has moved."""
         coverage = Coverage([self.row], [self.new], beside=read_pack(self.row.pack))
         uses = RowUses(coverage, {self.pack.name: self.pack})
+        # What the body uses and the release lacks, or has otherwise; the former may have moved.
         misfits_by_release = uses.misfits(self.row, [self.new])
         misfits = misfits_by_release[self.new.name]
         missing: list[Target] = []
