@@ -97,14 +97,14 @@ class ReleaseLookup(Lookup):
             return None
         if lazy_modules.replaces_itself(tree):
             return self._has_lazily(module, name)
-        lists: list[Value] = []
+        values_of_all: list[Value] = []
         for case in self.binding_cases(tree, "__all__"):
-            lists += self.bound_values(case, Scope(tree))
-        if not lists:
+            values_of_all += self.bound_values(case, Scope(tree))
+        if not values_of_all:
             return self._exports_without_all(tree, name)
-        is_listed = literals.contains(lists, name)
+        is_listed = literals.contains(values_of_all, name)
         if is_listed is False and _functions_list_names(tree):
-            return None
+            return None  # they may list this one
         return is_listed
 
     def _has_lazily(self, module: str, name: str) -> bool | None:
@@ -117,7 +117,10 @@ class ReleaseLookup(Lookup):
         return None
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
-        """Whether a star import binds a name where there is no `__all__`: every public one."""
+        """Whether a star import binds a name where there is no `__all__`: every public one.
+
+        None if it is not known whether the module has the name.
+        """
         if name.startswith("_"):
             return False
         cases = self.binding_cases(tree, name)
@@ -219,7 +222,9 @@ class ReleaseLookup(Lookup):
             compute: Returns the values.
         """
         if key in self._pending:
-            self.circle_count += 1
+            self.circle_count += (
+                1  # so that `remember` stores nothing that is based on this
+            )
             return (undecided(reason),)
         self._pending.add(key)
         try:
@@ -341,6 +346,7 @@ class ReleaseLookup(Lookup):
             if bound_later:
                 return (undecided(bound_later),)
             return (absent(f"{tree.name} has no {name!r}"),)
+        # Its `__getattr__` does not provide the name, but other code may.
         if bound_later and all(value.state == "absent" for value in values):
             return (undecided(bound_later),)
         return values
