@@ -251,6 +251,8 @@ def _inherited_default(field: Value, search_following: Callable[[], Values]) -> 
     if not field.on_class:
         for base in search_following():
             if base.state == "present" and base.on_class:
+                if not base.is_sure:
+                    return field.unsure(f"{base.qualname} may leave it on the class")
                 return replace(
                     field, on_class=True, reason=f"as {base.qualname} left it"
                 )

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.upstream.resolving.values import (
+    Kind,
     Lookup,
+    Scope,
     Values,
     absent,
     undecided,
 )
 
-_REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
+_REPLACES = re.compile(rb"\bmodules\[(__name__|[\"'][\w.]+[\"'])\]\s*=[^=]")
 _LOADER = "_LazyModule"
 _STRUCTURE_FROM_FILES = "define_import_structure"
 """The function that lists the names which the `__all__` of each file of a folder has."""
@@ -65,17 +67,21 @@ def _replacements(tree: ModuleTree) -> list[ast.Assign]:
     return [
         node
         for node in ast.walk(tree.tree)
-        if isinstance(node, ast.Assign) and any(map(_is_own_place, node.targets))
+        if isinstance(node, ast.Assign)
+        and any(_is_own_place(tree.name, target) for target in node.targets)
     ]
 
 
-def _is_own_place(target: ast.expr) -> bool:
-    """Whether an assignment's target is `sys.modules[__name__]`."""
-    return (
-        isinstance(target, ast.Subscript)
-        and dotted(target.value).endswith("modules")
-        and dotted(target.slice) == "__name__"
-    )
+def _is_own_place(module: str, target: ast.expr) -> bool:
+    """Whether an assignment's target is `sys.modules[__name__]`, or has the module's own name."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    if not dotted(target.value).endswith("modules"):
+        return False
+    key = target.slice
+    if isinstance(key, ast.Constant):
+        return bool(key.value == module)
+    return dotted(key) == "__name__"
 
 
 def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
@@ -94,7 +100,7 @@ def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         f"{tree.name} puts something else into sys.modules under its name"
     )
     if not contents.is_known:
-        return (unknown,)
+        return _of_other_module(lookup, tree, name) or (unknown,)
     for module, imported in _declared(tree, contents, name):
         values = lookup.module_attribute(module, imported)
         if all(value.state == "present" for value in values):
@@ -110,6 +116,20 @@ def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     if contents.is_open or name in contents.texts:
         return (undecided(f"{tree.name} lists its names by code, and may have {name}"),)
     return (absent(f"{tree.name} has no {name!r}"),)
+
+
+def _of_other_module(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Return what a name is of the module that another one puts in its place; () for no module."""
+    replacements = _replacements(tree)
+    if len(replacements) != 1 or replacements[0] not in tree.tree.body:
+        return ()
+    values = lookup.evaluate(replacements[0].value, Scope(tree))
+    if len(values) != 1 or values[0].kind is not Kind.MODULE:
+        return ()
+    other = values[0].module
+    if other == tree.name:
+        return ()
+    return lookup.module_attribute(other, name)
 
 
 def _declared(

@@ -195,6 +195,7 @@ FIELDS = program(__file__, "fields")
         ("Row._replace", "undecidable"),
         ("Keys.a", "field, no attribute"),
         ("Keys.b", "field, not sure"),
+        ("MoreKeys.b", "field, not sure"),
         ("Colour.RED", "constant"),
         ("Colour.note", "absent"),
         ("Colour.shout", "method"),

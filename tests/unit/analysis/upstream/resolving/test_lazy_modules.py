@@ -129,3 +129,15 @@ def test_of_many_modules_only_those_are_read_that_a_name_begins_with() -> None:
 def test_a_text_puts_nothing_in_the_place_of_a_module(source: str) -> None:
     """A template of a package is no package."""
     assert resolve(source, "name").state == "present"
+
+
+@pytest.mark.parametrize("place", ["__name__", "'up.old'"])
+def test_a_module_may_put_another_in_its_place(place: str) -> None:
+    """What the other one has counts, and not what the file of the module binds."""
+    old = f"import sys\nimport up.new\nown = 1\nsys.modules[{place}] = up.new"
+    modules = {"old": old, "new": "def f(): ..."}
+    assert str(resolve("from .old import f", "f", **modules).defined) == "up.new:f"
+    assert resolve("from .old import own", "own", **modules).state == "absent"
+    other = old.replace(place, "'up.elsewhere'")
+    modules["old"] = other
+    assert resolve("from .old import own", "own", **modules).state == "present"

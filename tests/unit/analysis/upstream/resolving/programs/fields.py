@@ -64,6 +64,10 @@ class Keys(TypedDict):
     b: int = 1
 
 
+class MoreKeys(Keys):
+    b: int
+
+
 class Colour(enum.Enum):
     RED = 1
     note: str
