@@ -27,6 +27,7 @@ from benchmarks import (
     start_up,
     status,
     tokens,
+    type_checkers,
     upstream_griffe,
     upstream_index,
     vllm_start,
@@ -56,6 +57,7 @@ _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "index": upstream_index.run,
     "check-rows": check_rows.run,
     "index-griffe": upstream_griffe.run,
+    "type-checkers": type_checkers.run,
 }
 
 
