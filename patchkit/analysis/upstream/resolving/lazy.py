@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
+from patchkit.analysis.upstream.resolving.called import function_called
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.literals import contains, literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import dotted, statements
+from patchkit.analysis.upstream.resolving.syntax import (
+    dotted,
+    expressions,
+    statements,
+)
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -20,6 +25,10 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
+_PASSES_NAME = re.compile(
+    rb"(?<!getLogger)(?<!init_logger)\(\s*(#[^\n]*)?\s*__name__\s*,"
+)
+_ASSIGNS = re.compile(rb"\bmodules\[\w+\]\s*=[^=]")
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
@@ -75,15 +84,36 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     return (value,)
 
 
-def replaces_itself(tree: ModuleTree) -> bool:
+def replaces_itself(lookup: Lookup, tree: ModuleTree) -> bool:
     """Whether a module puts another object in its place in `sys.modules`.
 
     Args:
-        tree: The module, whose text is searched for an assignment to `modules[__name__]`.
+        lookup: The release.
+        tree: The module, whose text is searched for an assignment to `modules[__name__]`, or for
+            a call `f(__name__, …)` of a function whose module assigns to `modules[…]`.
     """
-    return tree.remember_with_file(
-        "replaced", lambda: bool(_REPLACES.search(tree.source))
+    if tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source))):
+        return True
+    return tree.remember(
+        "replaced by call", lambda: any(_replacing_calls(lookup, tree))
     )
+
+
+def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
+    """List the calls of a module that may put another object in its place."""
+    # Most modules pass their name to a logger alone.
+    if not _PASSES_NAME.search(tree.source):
+        return
+    for statement in tree.tree.body:
+        for node in expressions(statement):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if dotted(node.args[0]) != "__name__":
+                continue
+            owner, _, name = dotted(node.func).rpartition(".")
+            called = function_called(lookup, tree, owner, name)
+            if called is not None and _ASSIGNS.search(called.tree.source):
+                yield node
 
 
 def _returns(

@@ -224,7 +224,7 @@ class ReleaseLookup(Lookup):
             return (self._attribute_without_source(module, name),)
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
-        if lazy.replaces_itself(tree):
+        if lazy.replaces_itself(self, tree):
             return (
                 undecided(
                     f"{module} puts something else into sys.modules under its name"

@@ -106,3 +106,12 @@ def test_a_computed_lazy_value_is_present() -> None:
     resolution = resolve(source, "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
     assert resolve(source, "y").state == "absent"
+
+
+def test_a_function_that_replaces_the_module_leaves_its_names_open() -> None:
+    """A module that passes its name to what assigns to `sys.modules` may be another object."""
+    helper = "import sys\ndef replace(name, names): sys.modules[name] = make(names)"
+    source = "from .a import replace\nreplace(__name__, names)"
+    assert resolve(source, "anything", a=helper).state == "undecidable"
+    harmless = helper.replace("sys.modules[name] = ", "")
+    assert resolve(source, "anything", a=harmless).state == "absent"
