@@ -104,7 +104,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     """
     if value.state == "absent":
         return (value,)
-    if value.is_none:
+    if value.is_none and value.is_sure:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
         reason = f"{value.dotted} is outside the release"

@@ -29,6 +29,7 @@ _PASSES_NAME = re.compile(
     rb"(?<!getLogger)(?<!init_logger)\(\s*(#[^\n]*)?\s*__name__\s*,"
 )
 _ASSIGNS = re.compile(rb"\bmodules\[\w+\]\s*=[^=]")
+_REMOVES = re.compile(rb"\bdel\s+(?:\w+\.)?modules\[([^\]\n]+)\]")
 _REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
@@ -92,11 +93,19 @@ def replaces_itself(lookup: Lookup, tree: ModuleTree) -> bool:
         tree: The module, whose text is searched for an assignment to `modules[__name__]`, or for
             a call `f(__name__, …)` of a function whose module assigns to `modules[…]`.
     """
-    if tree.remember_with_file("replaced", lambda: bool(_REPLACES.search(tree.source))):
+    if tree.remember_with_file("replaced", lambda: _replaces(tree)):
         return True
     return tree.remember(
         "replaced by call", lambda: any(_replacing_calls(lookup, tree))
     )
+
+
+def _replaces(tree: ModuleTree) -> bool:
+    """Whether a module's own text assigns to its place in `sys.modules`, or empties it."""
+    if _REPLACES.search(tree.source):
+        return True
+    removed = {match.decode() for match in _REMOVES.findall(tree.source)}
+    return bool(removed & {"__name__", f"'{tree.name}'", f'"{tree.name}"'})
 
 
 def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
