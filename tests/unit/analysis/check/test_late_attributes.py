@@ -50,3 +50,16 @@ def test_other_settings_do_not_count(world: World, other: str) -> None:
     world.pack(row("p", "patch_a", WRAP), patch_a=BODY)
     report = checked([subject("1.0", mod="class C: ...", other=other)])
     assert codes(report) == ["PK101"]
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"), [("", ["PK602"]), (SETTERS[0], []), (SETTERS[1], [])]
+)
+def test_a_use_of_what_another_module_sets_is_not_gone(
+    world: World, other: str, expected: list[str]
+) -> None:
+    """A body may use such an attribute."""
+    body = "from up.mod import C\n" + BODY.replace("...", "return C.x")
+    world.pack(row("p", "patch_a", "Wrap('up.mod:g', by='w')"), patch_a=body)
+    mod = "class C: ...\ndef g(): ..."
+    assert codes(checked([subject("1.0", mod=mod, other=other)])) == expected
