@@ -30,7 +30,6 @@ _PASSES_NAME = re.compile(
 )
 _ASSIGNS = re.compile(rb"\bmodules\[\w+\]\s*=[^=]")
 _REMOVES = re.compile(rb"\bdel\s+(?:\w+\.)?modules\[([^\]\n]+)\]")
-_REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
@@ -85,25 +84,23 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     return (value,)
 
 
-def replaces_itself(lookup: Lookup, tree: ModuleTree) -> bool:
-    """Whether a module puts another object in its place in `sys.modules`.
+def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
+    """Whether code that a module calls may put another object in its place in `sys.modules`.
 
     Args:
         lookup: The release.
-        tree: The module, whose text is searched for an assignment to `modules[__name__]`, or for
-            a call `f(__name__, …)` of a function whose module assigns to `modules[…]`.
+        tree: The module, whose text is searched for `del sys.modules[__name__]`, and for a call
+            `f(__name__, …)` of a function whose module assigns to `modules[…]`.
     """
-    if tree.remember_with_file("replaced", lambda: _replaces(tree)):
+    if tree.remember_with_file("removed", lambda: _removes_itself(tree)):
         return True
     return tree.remember(
         "replaced by call", lambda: any(_replacing_calls(lookup, tree))
     )
 
 
-def _replaces(tree: ModuleTree) -> bool:
-    """Whether a module's own text assigns to its place in `sys.modules`, or empties it."""
-    if _REPLACES.search(tree.source):
-        return True
+def _removes_itself(tree: ModuleTree) -> bool:
+    """Whether a module takes itself out of `sys.modules`."""
     removed = {match.decode() for match in _REMOVES.findall(tree.source)}
     return bool(removed & {"__name__", f"'{tree.name}'", f'"{tree.name}"'})
 

@@ -118,7 +118,14 @@ class _MakerReader:
         )
 
     def set_on_class(self, node: ast.Name) -> set[str] | None:
-        """Return what one use of the class sets on it; None if that is not known."""
+        """List what one use of the class sets on it.
+
+        Args:
+            node: The use.
+
+        Returns:
+            The attributes; None if that is not known.
+        """
         parent = self._parents[node]
         if isinstance(node.ctx, ast.Store):
             is_made = isinstance(parent, ast.Assign) and _makes_class(parent.value)
@@ -135,7 +142,14 @@ class _MakerReader:
         return None
 
     def set_in_namespace(self, node: ast.Name) -> set[str] | None:
-        """Return what one use of the namespace sets in it; None if that is not known."""
+        """List what one use of the namespace sets in it.
+
+        Args:
+            node: The use.
+
+        Returns:
+            The names; None if that is not known.
+        """
         parent = self._parents[node]
         if isinstance(node.ctx, ast.Store):
             return None

@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from analysis.upstream.memory import resolve
+from patchkit.analysis.upstream.resolving.values import Kind
 
 # As Ray writes `PublicAPI`: with or without options, and a function of the module does the work.
 ARGS = """
@@ -217,3 +218,23 @@ def test_decorators_of_mypy_leave_classes_as_they_are() -> None:
         "@trait\n@mypyc_attr(native_class=True)\nclass C: ..."
     )
     assert resolve(source, "C.nothing").state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameter", "kind"),
+    [
+        ("pydantic.model_validator(mode='before')", "cls", Kind.CLASSMETHOD),
+        ("pydantic.root_validator(pre=True)", "cls", Kind.CLASSMETHOD),
+        ("pydantic.model_validator(mode='after')", "self", Kind.METHOD),
+        ("pydantic.model_serializer", "cls", Kind.METHOD),
+    ],
+)
+def test_validators_of_pydantic_are_class_methods(
+    decorator: str, parameter: str, kind: Kind
+) -> None:
+    """One is made of a function whose first parameter is `cls`."""
+    source = (
+        "import pydantic\nclass K(pydantic.BaseModel):\n"
+        f" @{decorator}\n def f({parameter}, values): ..."
+    )
+    assert resolve(source, "K.f").kind is kind

@@ -130,3 +130,18 @@ def test_a_name_that_a_function_binds_anew_may_be_more_than_none() -> None:
     source = "Lock = None\ndef init():\n    global Lock\n    Lock = make()"
     assert resolve(source, "Lock.acquire").state == "undecidable"
     assert resolve("Lock = None", "Lock.acquire").state == "absent"
+
+
+def test_a_submodule_of_the_name_of_a_lazy_value_is_not_sure() -> None:
+    """Which of the two the package has depends on what was imported before."""
+    source = """
+_E = {'tool': 'up.tool:tool'}
+def __getattr__(name):
+    if name in _E:
+        return load(_E[name])
+    raise AttributeError(name)
+"""
+    resolution = resolve(source, "tool", tool="def tool(): ...")
+    assert (resolution.state, resolution.is_sure) == ("present", False)
+    resolution = resolve("", "tool", tool="def tool(): ...")
+    assert (resolution.kind, resolution.is_sure) == (Kind.MODULE, True)
