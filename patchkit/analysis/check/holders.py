@@ -12,11 +12,14 @@ _NAMESPACES = frozenset({Kind.MODULE, Kind.CLASS})
 
 
 def reason_for_doubt(target: Target, release: CheckedRelease) -> str:
-    """Say why a target may be there all the same; '' if nothing speaks for it.
+    """Say why a target may be there all the same.
 
     Args:
         target: A target that the release lacks.
         release: The release.
+
+    Returns:
+        The words for the report; '' if nothing speaks for it.
     """
     if is_attribute_of_value(target, release):
         return "it is an attribute of a value, and code may set those"
