@@ -42,14 +42,8 @@ MACHINERY = re.compile(
 """Names that Python's own classes give to each class that derives from them."""
 WRITTEN = (
     *("__init__", "__repr__", "__eq__", "__lt__", "__ge__", "__hash__", "__setattr__"),
-    *(
-        "__post_init__",
-        "__init_subclass__",
-        "__new__",
-        "__call__",
-        "__enter__",
-        "__len__",
-    ),
+    *("__post_init__", "__init_subclass__", "__new__"),
+    *("__call__", "__enter__", "__len__"),
 )
 """What machinery may write, or not."""
 NOT_ASKED = re.compile(
@@ -350,16 +344,8 @@ def prepare(package: str) -> None:
     """Do what a program does before it imports a package."""
     if package == "django":
         settings = importlib.import_module("django.conf").settings
-        base = (
-            "admin",
-            "auth",
-            "contenttypes",
-            "sessions",
-            "messages",
-            "sites",
-            "redirects",
-        )
-        apps = [f"django.contrib.{one}" for one in base]
+        base = "admin auth contenttypes sessions messages sites redirects"
+        apps = [f"django.contrib.{one}" for one in base.split()]
         settings.configure(INSTALLED_APPS=apps, STATIC_URL="/static/")
         importlib.import_module("django").setup()
 
@@ -391,7 +377,13 @@ def main() -> None:
             rows.append(answer(*one))
         except Exception as error:  # a lazy name whose module does not import here
             failed[":".join(one[1:])] = repr(error)[:200]
-    head = {"root": str(root), "modules": imported, "failed": failed, "answers": rows}
+    head = {
+        "root": str(root),
+        "python": list(sys.version_info[:2]),
+        "modules": imported,
+        "failed": failed,
+        "answers": rows,
+    }
     print(json.dumps(head), file=say, flush=True)
     for line in sys.stdin:
         print(

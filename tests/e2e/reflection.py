@@ -110,9 +110,10 @@ def signature_of(value: Any) -> list[list[Any]] | None:
             if isinstance(value, type) and kinds == [2, 4]:  # (*args, **kwargs)
                 # inspect stops at a __new__ that leaves it to __init__ to say more
                 started = inspect.signature(inspect.getattr_static(value, "__init__"))
-                found = started.replace(
-                    parameters=list(started.parameters.values())[1:]
-                )
+                listed = list(started.parameters.values())
+                if listed[0].kind is not inspect.Parameter.VAR_POSITIONAL:  # self
+                    listed = listed[1:]
+                found = started.replace(parameters=listed)
     except Exception:  # C functions say nothing, stand-ins raise what they like
         return None
     return [

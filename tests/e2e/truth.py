@@ -125,6 +125,8 @@ class Answer:
             return
         if self.truth["sort"] == "machinery":  # each class has its own
             return
+        if name == "model_config":  # pydantic merges it with those of the bases
+            return
         if static.kind is Kind.OUTSIDE:
             if not (static.module and name in UNIQUE):
                 self.places = [[".", _spelled(one.dotted)] for one in static.variants]

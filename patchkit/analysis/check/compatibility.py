@@ -10,7 +10,8 @@ from inspect import Parameter
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.resolving.classes import metaclass, mro
+from patchkit.analysis.upstream.resolving.classes import mro
+from patchkit.analysis.upstream.resolving.metaclasses import metaclass
 from patchkit.analysis.upstream.resolving.resolve import Resolver
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind, Value

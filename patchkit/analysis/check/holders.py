@@ -2,12 +2,28 @@
 
 from collections.abc import Iterator
 
+from patchkit.analysis.check.late_attributes import set_by_another_module
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
 
 _NAMESPACES = frozenset({Kind.MODULE, Kind.CLASS})
 """Kinds whose attributes can be read from their source."""
+
+
+def reason_for_doubt(target: Target, release: CheckedRelease) -> str:
+    """Say why a target may be there all the same.
+
+    Args:
+        target: A target that the release lacks.
+        release: The release.
+
+    Returns:
+        The words for the report; '' if nothing speaks for it.
+    """
+    if is_attribute_of_value(target, release):
+        return "it is an attribute of a value, and code may set those"
+    return set_by_another_module(target, release)
 
 
 def is_attribute_of_value(target: Target, release: CheckedRelease) -> bool:

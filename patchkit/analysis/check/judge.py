@@ -22,6 +22,7 @@ from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
+from patchkit.analysis.check.late_attributes import set_by_another_module
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.similar_names import splits
@@ -94,9 +95,7 @@ class Judge:
         """Check a change whose target has to be there."""
         facts = self._facts(change.place)
         if facts.state == "absent":
-            yield Fault(
-                codes.TARGET_MISSING, facts.reason or "it is not there", _NARROW
-            )
+            yield self._missing(change.place, facts)
         elif facts.state == "undecidable":
             part = part_of_function(change.place, self._facts)
             yield part or undecidable(facts.reason)
@@ -108,6 +107,14 @@ class Judge:
             yield from self._add_field(change, facts)
         elif isinstance(change, SetByCall) and is_stored_elsewhere(facts):
             yield _elsewhere(change, facts)
+
+    def _missing(self, target: Target, facts: Facts) -> Fault:
+        """Make the fault of a target that is not there, unless another module may set it."""
+        setter = set_by_another_module(target, self._release)
+        if setter:
+            return undecidable(setter)
+        reason = facts.reason or "it is not there"
+        return Fault(codes.TARGET_MISSING, reason, _NARROW)
 
     def _put_in_place(
         self, change: Wrap | Replace | Decorate, facts: Facts
@@ -142,6 +149,10 @@ class Judge:
             yield _elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
+        else:
+            setter = set_by_another_module(change.place, self._release)
+            if setter:
+                yield undecidable(setter)
         yield from self._super(change)
 
     def _provide(self, change: Provide) -> Iterator[Fault]:

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import Finding
-from patchkit.analysis.check.holders import is_attribute_of_value
+from patchkit.analysis.check.holders import reason_for_doubt
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import Replacements
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.target import Target
 
-_OF_VALUE = "it is an attribute of a value, and code may set those"
 _BY_HAND = "look it up by hand, or import it there"
 
 
@@ -58,8 +57,10 @@ class UsedNames:
             facts = release.facts(target)
             if facts.state == "undecidable":
                 names.append(Undecided(target, facts.reason))
-            elif facts.state == "absent" and is_attribute_of_value(target, release):
-                names.append(Undecided(target, _OF_VALUE))
+            elif facts.state == "absent":
+                doubt = reason_for_doubt(target, release)
+                if doubt:
+                    names.append(Undecided(target, doubt))
         return names
 
     def finding(self, package: str, name: Undecided, release: str) -> Finding:

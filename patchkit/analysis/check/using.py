@@ -10,7 +10,7 @@ from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
-from patchkit.analysis.check.holders import holders, is_attribute_of_value
+from patchkit.analysis.check.holders import holders, reason_for_doubt
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import Replacements
@@ -135,7 +135,7 @@ def _misfits(
         if facts.state == "absent" and use.is_replacement and use.target not in lost:
             continue
         if facts.state == "absent":
-            if not is_attribute_of_value(use.target, release):
+            if not reason_for_doubt(use.target, release):
                 uses_of_gone.setdefault(use.target, []).append(use)
             continue
         fault = _known_refusal(use, facts, refusals)

@@ -1,14 +1,14 @@
-"""Tells what a class derives from, and what its body, decorators and metaclass set on it."""
+"""Tells what a class derives from, and what its body, decorators and bases set on it."""
 
 import ast
-from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
 from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.analysis.upstream.resolving.flow import Flow
-from patchkit.analysis.upstream.resolving.syntax import DEFS, is_private
+from patchkit.analysis.upstream.resolving.outside import bases_of
+from patchkit.analysis.upstream.resolving.syntax import is_private
 from patchkit.analysis.upstream.resolving.touches import touched_by
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -23,10 +23,6 @@ SPREAD = "**"
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
 """Why the bases of a class are undecided while they are being worked out."""
-_KNOWN_METACLASSES = frozenset(
-    {"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"}
-)
-_MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,98 +126,6 @@ def source_name(owner: Value, name: str) -> str:
     return name
 
 
-def metaclass(lookup: Lookup, value: Value) -> Value | None:
-    """Find the metaclass of a class.
-
-    Args:
-        lookup: The release.
-        value: The class.
-
-    Returns:
-        None for `type` and its well-known subclasses, which add no names.
-    """
-    for meta in named_metaclasses(lookup, value):
-        if meta.dotted not in _KNOWN_METACLASSES:
-            return meta
-    return None
-
-
-def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
-    """List the metaclasses that a class and its bases name, nearest first.
-
-    Args:
-        lookup: The release.
-        value: The class.
-
-    Yields:
-        Each metaclass; an undecided value for an expression that may be several.
-    """
-    for ancestor in mro(lookup, value):
-        if not ancestor.has_class_statement:
-            continue
-        for keyword in ancestor.class_statement.keywords:
-            if keyword.arg != "metaclass":
-                continue
-            metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
-            if len(metaclasses) == 1:
-                yield metaclasses[0]
-            else:
-                yield undecided(f"the metaclass {ast.unparse(keyword.value)}")
-
-
-def may_add_names(lookup: Lookup, meta: Value) -> bool:
-    """Whether a metaclass may give a class names that no statement of the class binds.
-
-    Args:
-        lookup: The release.
-        meta: The metaclass. It may if it, or a base of it in the release, defines a method that
-            makes classes or answers for attributes.
-    """
-    return any(_methods(lookup, meta, {*_MAKERS, "__getattr__", "__getattribute__"}))
-
-
-def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
-    """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
-
-    Args:
-        lookup: The release.
-        owner: The class whose body binds the attribute.
-        name: The name of the attribute.
-        value: What the body binds it to.
-
-    Returns:
-        The value as it was, or an undecided one.
-    """
-    # Metaclasses are taken to leave special names such as `__doc__` alone.
-    if name.startswith("__"):
-        return value
-    meta = metaclass(lookup, owner)
-    if meta is None or not meta.has_class_statement:
-        return value
-    # What `EnumMeta` makes of members is known, see `fields`.
-    if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
-        return value
-    is_function = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
-    for maker in _methods(lookup, meta, _MAKERS):
-        # Metaclasses are taken to leave functions alone, too, unless they spell out the name.
-        if not is_function or _mentions(maker, name):
-            return undecided(f"the metaclass {meta.qualname} may replace or remove it")
-    return value
-
-
-def _mentions(function: ast.stmt, text: str) -> bool:
-    return any(getattr(node, "value", None) == text for node in ast.walk(function))
-
-
-def _methods(lookup: Lookup, meta: Value, names: Set[str]) -> Iterator[ast.stmt]:
-    """List the methods of some names that a metaclass and its bases define."""
-    for ancestor in mro(lookup, meta):
-        if ancestor.has_class_statement:
-            for statement in ancestor.class_statement.body:
-                if getattr(statement, "name", "") in names:
-                    yield statement
-
-
 def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """Work out the order of a class and its bases; see `mro`, which remembers it."""
     bases = [_base(lookup, node, value) for node in value.class_statement.bases]
@@ -230,6 +134,8 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
         order: tuple[Value, ...] = (base,)
         if base.has_class_statement:
             order = mro(lookup, base)
+        elif base.kind is Kind.OUTSIDE:
+            order = (base, *_bases_outside(base))
         # `object` is the last one in any order, and is added at the end.
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
     merged = _c3_merge([*orders, bases])
@@ -261,6 +167,11 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecided(f"the base {text}, which cannot be resolved,")
+
+
+def _bases_outside(base: Value) -> list[Value]:
+    """List the bases of a class outside the release, in their order, as far as they are known."""
+    return [replace(_OBJECT, dotted=dotted) for dotted in bases_of(base.dotted)]
 
 
 def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:

@@ -10,7 +10,6 @@ from patchkit.analysis.upstream.resolving.classes import (
     SPREAD,
     ClassEffects,
     class_effects,
-    metaclass,
     mro,
 )
 from patchkit.analysis.upstream.resolving.fields import (
@@ -23,6 +22,7 @@ from patchkit.analysis.upstream.resolving.machinery import (
     OF_PYDANTIC_DATACLASS,
     may_be_set,
 )
+from patchkit.analysis.upstream.resolving.metaclasses import metaclass
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Signature,

@@ -12,6 +12,7 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
     DecoratorOutcome,
     DecoratorSource,
 )
+from patchkit.analysis.upstream.resolving.machinery import SET_BY_ZOPE
 from patchkit.analysis.upstream.resolving.outside import as_typing
 from patchkit.analysis.upstream.resolving.syntax import Def, Signature, signature_of
 from patchkit.analysis.upstream.resolving.touches import bases_added_by, touched_by
@@ -66,6 +67,8 @@ _SAME = frozenset(
         "atexit.register",
         "enum.unique",
         "functools.total_ordering",
+        "mypy_extensions.mypyc_attr",
+        "mypy_extensions.trait",
         "pydantic.computed_field",
         "pydantic.field_serializer",
         "pydantic.field_validator",
@@ -91,6 +94,14 @@ _SAME = frozenset(
     }
 )
 """Decorators outside the release that return the object that they decorate."""
+_OF_ZOPE = frozenset(
+    {
+        "zope.interface.implementer",
+        "zope.interface.implementer_only",
+        "zope.interface.provider",
+    }
+)
+"""Decorators of zope.interface, which return the class that they decorate."""
 _CLASSMETHODS_OF_CLS = frozenset(
     {
         "pydantic.field_validator",
@@ -308,6 +319,8 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
     """Return what a decorator outside the release does, by its dotted name."""
     if name in DESCRIPTORS:
         return DecoratorEffect(SAME, DESCRIPTORS[name])
+    if name in _OF_ZOPE:
+        return DecoratorEffect(SAME, touched=SET_BY_ZOPE)
     if name in _OF_ATTRS:
         return DecoratorEffect(
             SAME, touched=_SET_BY_ATTRS, dataclass="attrs", options=options

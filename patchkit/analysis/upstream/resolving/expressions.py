@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import decorators, inheritance
 from patchkit.analysis.upstream.resolving.bindings import Binding, BindingCase
-from patchkit.analysis.upstream.resolving.classes import body_bindings, metaclass, mro
+from patchkit.analysis.upstream.resolving.classes import body_bindings
 from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
 from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS
+from patchkit.analysis.upstream.resolving.interfaces import INTERFACE, is_interface
+from patchkit.analysis.upstream.resolving.metaclasses import makes_instances
+from patchkit.analysis.upstream.resolving.named_tuples import named_tuple_member
 from patchkit.analysis.upstream.resolving.outside import (
     CLASS_FACTORIES,
-    NOT_PLAIN,
-    OBJECT_FACTORIES,
     as_typing,
-    is_class,
 )
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
@@ -104,7 +104,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     """
     if value.state == "absent":
         return (value,)
-    if value.is_none:
+    if value.is_none and value.is_sure:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
         reason = f"{value.dotted} is outside the release"
@@ -117,6 +117,9 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         return inheritance.member(lookup, value, name)
     # Such as `namedtuple(…)`, which no `class` statement defines.
     if value.kind is Kind.CLASS:
+        field = named_tuple_member(lookup, value, name)
+        if field is not None:
+            return (field,)
         return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
@@ -181,37 +184,16 @@ def _called(lookup: Lookup, callee: Value, call: ast.Call, scope: Scope) -> Valu
             if len(functions) == 1:
                 signature = functions[0].signature
         return replace(result, kind=descriptor, signature=signature, is_sure=True)
+    # `P(1, 2)`: the class that a factory has made is called.
+    if callee.kind is Kind.CLASS and not callee.has_class_statement:
+        return result
     # `namedtuple("P", "x y")` and `type("P", (), {})` are classes; `type(x)` is any class.
     if name in CLASS_FACTORIES or (name == "builtins.type" and len(call.args) == 3):
         return replace(result, kind=Kind.CLASS, dotted=name, is_sure=True)
     # `Config()` is an instance of `Config`.
-    if _makes_instances(lookup, callee, name):
+    if makes_instances(lookup, callee, name):
         return replace(result, kind=Kind.CONSTANT, instance_of=callee, is_sure=True)
     return result
-
-
-def _makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
-    """Whether a call returns an instance of what is called, or another plain object.
-
-    Args:
-        lookup: The release.
-        callee: What is called.
-        name: Its dotted name, if it is outside the release.
-    """
-    if callee.kind is Kind.OUTSIDE:
-        return name in OBJECT_FACTORIES or (is_class(name) and name != "builtins.type")
-    if not callee.has_class_statement or not callee.is_sure:
-        return False
-    if metaclass(lookup, callee) is not None:
-        return False  # its `__call__` may return anything
-    outside_bases = [
-        ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
-    ]
-    constructors = lookup.member(callee, "__new__")
-    # A `__new__` of the release, or of a base that is not known, may return anything, too.
-    if any(value.kind is not Kind.OUTSIDE for value in (*outside_bases, *constructors)):
-        return False
-    return not any(base.dotted in NOT_PLAIN for base in outside_bases)
 
 
 # Methods that Python makes static or class methods without a decorator.
@@ -300,7 +282,10 @@ def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     for decorator in value.class_statement.decorator_list:
         if decorators.effect_of(lookup, decorator, scope).outcome == UNKNOWN:
             return _decorated(value, ast.unparse(decorator))
-    return replace(value, kind=Kind.CLASS)
+    made = replace(value, kind=Kind.CLASS)
+    if is_interface(lookup, value, scope):
+        return made.unsure(INTERFACE)
+    return made
 
 
 def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:

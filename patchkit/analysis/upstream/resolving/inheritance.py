@@ -11,13 +11,9 @@ from patchkit.analysis.upstream.resolving.absence import (
     open_reason_of,
 )
 from patchkit.analysis.upstream.resolving.classes import (
-    after_metaclass,
     body_bindings,
     class_effects,
-    may_add_names,
-    metaclass,
     mro,
-    named_metaclasses,
     source_name,
 )
 from patchkit.analysis.upstream.resolving.constructors import generated_method
@@ -26,7 +22,14 @@ from patchkit.analysis.upstream.resolving.machinery import (
     CALLED_BY_METACLASS,
     OF_TYPE,
     SET_BY_PYTHON,
+    SET_BY_ZOPE,
     STANDS_FOR,
+)
+from patchkit.analysis.upstream.resolving.metaclasses import (
+    after_metaclass,
+    may_provide,
+    metaclass,
+    named_metaclasses,
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing, has_member
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -43,6 +46,8 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 _TYPE = Value("present", Kind.OUTSIDE, dotted="builtins.type")
+_SETTERS = {"Python itself": SET_BY_PYTHON, "zope.interface": SET_BY_ZOPE}
+"""Who may set an attribute on a class that does not define it, and which."""
 _WRITTEN = frozenset(
     {"__init__", "__new__", "__repr__", "__eq__", "__hash__", "__post_init__"}
 )
@@ -319,8 +324,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_of_type(lookup, value, name),)
-    if name in SET_BY_PYTHON:
-        return (undecided(f"{name} is one that Python itself may set"),)
+    setter = next((who for who, names in _SETTERS.items() if name in names), "")
+    if setter:
+        return (undecided(f"{name} is one that {setter} may set"),)
     return (absent_from(value, classes, name),)
 
 
@@ -351,7 +357,7 @@ def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     members = _search(lookup, meta, name, mro(lookup, meta)[:-1])
     if any(attribute.state == "present" for attribute in members):
         return members
-    if may_add_names(lookup, meta):
+    if may_provide(lookup, meta, name):
         return (undecided(f"the metaclass {meta.qualname} may provide it"),)
     return ()
 

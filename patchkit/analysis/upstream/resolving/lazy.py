@@ -1,14 +1,20 @@
 """Finds module attributes that no statement binds: the module's `__getattr__` or code sets them."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
+from patchkit.analysis.upstream.resolving.called import function_called
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.literals import contains, literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import dotted, statements
+from patchkit.analysis.upstream.resolving.syntax import (
+    dotted,
+    expressions,
+    statements,
+)
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -18,6 +24,12 @@ from patchkit.analysis.upstream.resolving.values import (
     absent,
     undecided,
 )
+
+_PASSES_NAME = re.compile(
+    rb"(?<!getLogger)(?<!init_logger)\(\s*(#[^\n]*)?\s*__name__\s*,"
+)
+_ASSIGNS = re.compile(rb"\bmodules\[\w+\]\s*=[^=]")
+_REMOVES = re.compile(rb"\bdel\s+(?:\w+\.)?modules\[([^\]\n]+)\]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
@@ -70,6 +82,44 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         is_sure=False,
     )
     return (value,)
+
+
+def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
+    """Whether code that a module calls may put another object in its place in `sys.modules`.
+
+    Args:
+        lookup: The release.
+        tree: The module, whose text is searched for `del sys.modules[__name__]`, and for a call
+            `f(__name__, …)` of a function whose module assigns to `modules[…]`.
+    """
+    if tree.remember_with_file("removed", lambda: _removes_itself(tree)):
+        return True
+    return tree.remember(
+        "replaced by call", lambda: any(_replacing_calls(lookup, tree))
+    )
+
+
+def _removes_itself(tree: ModuleTree) -> bool:
+    """Whether a module takes itself out of `sys.modules`."""
+    removed = {match.decode() for match in _REMOVES.findall(tree.source)}
+    return bool(removed & {"__name__", f"'{tree.name}'", f'"{tree.name}"'})
+
+
+def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
+    """List the calls of a module that may put another object in its place."""
+    # Most modules pass their name to a logger alone.
+    if not _PASSES_NAME.search(tree.source):
+        return
+    for statement in tree.tree.body:
+        for node in expressions(statement):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if dotted(node.args[0]) != "__name__":
+                continue
+            owner, _, name = dotted(node.func).rpartition(".")
+            called = function_called(lookup, tree, owner, name)
+            if called is not None and _ASSIGNS.search(called.tree.source):
+                yield node
 
 
 def _returns(

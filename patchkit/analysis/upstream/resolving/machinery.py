@@ -135,6 +135,7 @@ SET_BY_PYTHON = frozenset(dir(type)) | {
     "__annotate_func__",
     "__annotations__",
     "__annotations_cache__",
+    "__callable_proto_members_only__",
     "__args__",
     "__class_getitem__",
     "__classcell__",
@@ -161,6 +162,8 @@ SET_BY_PYTHON = frozenset(dir(type)) | {
     "__weakref__",
 }
 """Attributes that Python, or `typing`, may set on a class that does not define them."""
+SET_BY_ZOPE = frozenset({"__implemented__", "__provides__", "__providedBy__"})
+"""Attributes that zope.interface sets on any class that it is asked about."""
 _ON_EACH_CLASS = frozenset(
     {
         "__base__",

@@ -3,6 +3,7 @@
 Classes of the standard library are inspected, a few others are listed here.
 """
 
+import builtins
 import importlib
 from functools import lru_cache
 from typing import Any
@@ -250,3 +251,19 @@ def is_class(dotted: str) -> bool:
         dotted: Its dotted name.
     """
     return dotted in _ATTRIBUTES or standard_class(dotted) is not None
+
+
+def bases_of(dotted: str) -> tuple[str, ...]:
+    """Name the bases of a class of Python's own, `object` left out.
+
+    Args:
+        dotted: The class, such as `builtins.TypeError`.
+
+    Returns:
+        The bases in Python's order of resolution; () for a class of any other module.
+    """
+    module, _, name = dotted.rpartition(".")
+    owner = getattr(builtins, name, None)
+    if module != "builtins" or not isinstance(owner, type):
+        return ()
+    return tuple(f"builtins.{base.__name__}" for base in owner.__mro__[1:-1])

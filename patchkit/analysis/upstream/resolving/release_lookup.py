@@ -251,6 +251,8 @@ class ReleaseLookup(Lookup):
             return (undecided(f"{tree.path}: {tree.fault}"),)
         if lazy_modules.replaces_itself(tree):
             return lazy_modules.replaced_values(self, tree, name)
+        if lazy.may_be_replaced(self, tree):
+            return (undecided(f"other code puts something into {module}'s place"),)
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)

@@ -42,7 +42,7 @@ _OF_LOGGERS = frozenset(
         "warning_once",
     }
 )
-_HARMLESS_METHODS = _OF_CONTAINERS | _OF_LOGGERS
+HARMLESS_METHODS = _OF_CONTAINERS | _OF_LOGGERS
 """Methods that store what they are passed, look it up or print it, and set nothing on it."""
 
 
@@ -266,7 +266,7 @@ def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
         owner: What stands before the last dot of what is called; '' for a plain name.
         name: The name that is called.
     """
-    if name in HARMLESS or name in _HARMLESS_METHODS:
+    if name in HARMLESS or name in HARMLESS_METHODS:
         return False
     return may_set_attributes(lookup, function.module_tree, owner, name)
 

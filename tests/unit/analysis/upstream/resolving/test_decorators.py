@@ -211,6 +211,15 @@ def _binds(
     return True
 
 
+def test_decorators_of_mypy_leave_classes_as_they_are() -> None:
+    """Only mypyc looks at `trait` and `mypyc_attr`."""
+    source = (
+        "from mypy_extensions import mypyc_attr, trait\n"
+        "@trait\n@mypyc_attr(native_class=True)\nclass C: ..."
+    )
+    assert resolve(source, "C.nothing").state == "absent"
+
+
 @pytest.mark.parametrize(
     ("decorator", "parameter", "kind"),
     [

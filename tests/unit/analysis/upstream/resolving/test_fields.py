@@ -170,7 +170,7 @@ class Read:
         ("Model.method", "present method True"),
         ("Colour.RED", "undecidable None False"),
         ("Colour.tmp", "undecidable None False"),
-        ("Point.y", "undecidable None False"),
+        ("Point.y", "present field True"),
         ("Point.__call__", "undecidable None False"),
         ("Level.HIGH", "undecidable None False"),
         ("Read.value", "present property True"),

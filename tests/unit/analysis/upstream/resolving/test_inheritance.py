@@ -205,7 +205,7 @@ FIELDS = program(__file__, "fields")
         ("Duck.a", "absent"),
         ("Duck.quack", "method"),
         ("Pair", "class"),
-        ("Pair.a", "undecidable"),
+        ("Pair.a", "field"),
         ("Level.LOW", "undecidable"),
     ],
 )
@@ -354,3 +354,10 @@ def test_a_base_that_a_call_makes_leaves_attributes_undecidable() -> None:
     source = "Base = make()\nclass C(Base):\n    def own(self): ..."
     assert resolve(source, "C.own").state == "present"
     assert resolve(source, "C.other").state == "undecidable"
+
+
+def test_the_bases_of_builtins_are_in_order() -> None:
+    """A base of the release comes before what its own base has in common with another one."""
+    source = "class A(Exception): ...\nclass B(A, TypeError): ..."
+    resolution = resolve(source, "B.__new__")
+    assert resolution.variants[0].dotted == "builtins.TypeError.__new__"

@@ -108,6 +108,30 @@ def test_a_computed_lazy_value_is_present() -> None:
     assert resolve(source, "y").state == "absent"
 
 
+def test_a_function_that_replaces_the_module_leaves_its_names_open() -> None:
+    """A module that passes its name to what assigns to `sys.modules` may be another object."""
+    helper = "import sys\ndef replace(name, names): sys.modules[name] = make(names)"
+    source = "from .a import replace\nreplace(__name__, names)"
+    assert resolve(source, "anything", a=helper).state == "undecidable"
+    harmless = helper.replace("sys.modules[name] = ", "")
+    assert resolve(source, "anything", a=harmless).state == "absent"
+
+
+@pytest.mark.parametrize("name", ["__name__", "'up'", '"up"'])
+def test_a_module_that_removes_itself_leaves_its_names_open(name: str) -> None:
+    """What is imported then is what others put into its place; other modules do not matter."""
+    source = "import sys\ndel sys.modules[{}]\ninstall()"
+    assert resolve(source.format(name), "anything").state == "undecidable"
+    assert resolve(source.format("'other'"), "anything").state == "absent"
+
+
+def test_a_name_that_a_function_binds_anew_may_be_more_than_none() -> None:
+    """What is None when the module is imported may have attributes later."""
+    source = "Lock = None\ndef init():\n    global Lock\n    Lock = make()"
+    assert resolve(source, "Lock.acquire").state == "undecidable"
+    assert resolve("Lock = None", "Lock.acquire").state == "absent"
+
+
 def test_a_submodule_of_the_name_of_a_lazy_value_is_not_sure() -> None:
     """Which of the two the package has depends on what was imported before."""
     source = """

@@ -88,7 +88,7 @@ class D(metaclass=Keeps):
         ("C.method", "present"),
         ("C.wrapped", "undecidable"),
         ("C.Options", "undecidable"),
-        ("D.value", "undecidable"),
+        ("D.value", "present"),
         ("D.method", "present"),
         ("D.added", "undecidable"),
     ],

@@ -1,0 +1,169 @@
+"""Tells which metaclass a class has, and what that sets on the classes that it makes."""
+
+import ast
+from collections.abc import Iterator
+
+from patchkit.analysis.upstream.resolving.classes import mro
+from patchkit.analysis.upstream.resolving.metaclass_source import (
+    OPEN,
+    MetaclassSettings,
+    settings_of,
+)
+from patchkit.analysis.upstream.resolving.outside import (
+    NOT_PLAIN,
+    OBJECT_FACTORIES,
+    is_class,
+)
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
+from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
+
+_KNOWN_METACLASSES = frozenset(
+    {"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"}
+)
+_MAKERS = frozenset({"__new__", "__init__", "__prepare__"})
+_READ = frozenset({"__new__", "__init__"})
+"""Those of the methods that make classes whose code is followed."""
+_ANSWERS = frozenset({"__getattr__", "__getattribute__"})
+"""Methods that answer for attributes that a class does not have."""
+
+
+def metaclass(lookup: Lookup, value: Value) -> Value | None:
+    """Find the metaclass of a class.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Returns:
+        None for `type` and its well-known subclasses, which add no names.
+    """
+    for meta in named_metaclasses(lookup, value):
+        if meta.dotted not in _KNOWN_METACLASSES:
+            return meta
+    return None
+
+
+def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
+    """List the metaclasses that a class and its bases name, nearest first.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Yields:
+        Each metaclass; an undecided value for an expression that may be several.
+    """
+    for ancestor in mro(lookup, value):
+        if not ancestor.has_class_statement:
+            continue
+        for keyword in ancestor.class_statement.keywords:
+            if keyword.arg != "metaclass":
+                continue
+            metaclasses = lookup.evaluate(keyword.value, ancestor.definition_scope)
+            if len(metaclasses) == 1:
+                yield metaclasses[0]
+            else:
+                yield undecided(f"the metaclass {ast.unparse(keyword.value)}")
+
+
+def makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
+    """Whether a call returns an instance of what is called, or another plain object.
+
+    Args:
+        lookup: The release.
+        callee: What is called.
+        name: Its dotted name, if it is outside the release.
+    """
+    if callee.kind is Kind.OUTSIDE:
+        return name in OBJECT_FACTORIES or (is_class(name) and name != "builtins.type")
+    if not callee.has_class_statement or not callee.is_sure:
+        return False
+    if metaclass(lookup, callee) is not None:
+        return False  # its `__call__` may return anything
+    outside_bases = [
+        ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
+    ]
+    constructors = lookup.member(callee, "__new__")
+    # A `__new__` of the release, or of a base that is not known, may return anything, too.
+    if any(value.kind is not Kind.OUTSIDE for value in (*outside_bases, *constructors)):
+        return False
+    return not any(base.dotted in NOT_PLAIN for base in outside_bases)
+
+
+def may_provide(lookup: Lookup, meta: Value, name: str) -> bool:
+    """Whether a metaclass may give a class a name that no statement of the class binds.
+
+    Args:
+        lookup: The release.
+        meta: The metaclass.
+        name: The name of the attribute.
+    """
+    if any(_methods(lookup, meta, _ANSWERS)):
+        return True
+    settings = _settings(lookup, meta)
+    return settings.is_open or name in settings.names
+
+
+def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
+    """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
+
+    Args:
+        lookup: The release.
+        owner: The class whose body binds the attribute.
+        name: The name of the attribute.
+        value: What the body binds it to.
+
+    Returns:
+        The value as it was, or an undecided one.
+    """
+    # Metaclasses are taken to leave special names such as `__doc__` alone.
+    if name.startswith("__"):
+        return value
+    meta = metaclass(lookup, owner)
+    if meta is None or not meta.has_class_statement:
+        return value
+    # What `EnumMeta` makes of members is known, see `fields`.
+    if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
+        return value
+    settings = _settings(lookup, meta)
+    is_function = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
+    is_set = name in settings.names
+    if settings.is_open:
+        # Metaclasses are taken to leave functions alone, too, unless they spell out the name.
+        makers = _methods(lookup, meta, _MAKERS)
+        is_set = not is_function or any(_mentions(maker, name) for maker in makers)
+    if is_set:
+        return undecided(f"the metaclass {meta.qualname} may replace or remove it")
+    return value
+
+
+def _settings(lookup: Lookup, meta: Value) -> MetaclassSettings:
+    """List the attributes that a metaclass, and its bases in the release, set on classes."""
+    names: set[str] = set()
+    for method in _methods(lookup, meta, _MAKERS):
+        read = OPEN
+        if isinstance(method, DEFS) and method.name in _READ:
+            read = _settings_by(meta, method)
+        if read.is_open:
+            return OPEN
+        names |= read.names
+    return MetaclassSettings(frozenset(names))
+
+
+def _settings_by(meta: Value, method: Def) -> MetaclassSettings:
+    """Read what one method sets, once for all classes of the metaclass."""
+    key = ("settings", id(method))
+    return meta.module_tree.remember_with_file(key, lambda: settings_of(method))
+
+
+def _mentions(function: ast.stmt, text: str) -> bool:
+    return any(getattr(node, "value", None) == text for node in ast.walk(function))
+
+
+def _methods(lookup: Lookup, meta: Value, names: frozenset[str]) -> Iterator[ast.stmt]:
+    """List the methods of some names that a metaclass and its bases define."""
+    for ancestor in mro(lookup, meta):
+        if ancestor.has_class_statement:
+            for statement in ancestor.class_statement.body:
+                if getattr(statement, "name", "") in names:
+                    yield statement
