@@ -12,6 +12,7 @@ is `<Return`, `.value`, `<Name`, `.id`, `str x`, `>`, `>`.
 
 import ast
 import copy
+import functools
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -183,12 +184,11 @@ def _parts_of_condition(text: str, test: ast.expr | None) -> list[str]:
 
 def _digest(parts: Iterable[str]) -> str:
     """Hash tokens; return 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in parts:
-        # A string in the source may hold a lone surrogate, which "utf-8" alone refuses.
-        digest.update(part.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")  # so that `ab`, `c` is not the same as `a`, `bc`
-    return digest.hexdigest()[:16]
+    # Each token ends with a NUL, so that `ab`, `c` is not the same as `a`, `bc`.
+    text = "\0".join([*parts, ""])
+    # A string in the source may hold a lone surrogate, which "utf-8" alone refuses.
+    content = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _children(
@@ -211,10 +211,10 @@ def _children(
     )
     is_class_field = in_class and isinstance(node, ast.AnnAssign)
     is_annotated = is_class_field or id(node) in annotated_ids
-    for field in node._fields:
+    for field in _counted_fields(node._fields):
         value = getattr(node, field, None)
         # An empty field is as none at all: newer Pythons have more, such as `type_params`.
-        if field in _SKIPPED or value is None or value == []:
+        if value is None or value == []:
             continue
         if field == "name" and not named:
             continue
@@ -225,6 +225,12 @@ def _children(
         yield f".{label}", False
         for part in _parts_of_field(node, field, value, in_class=is_in_class):
             yield part, is_in_class
+
+
+@functools.cache
+def _counted_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of a kind of nodes, without those that never count."""
+    return tuple(field for field in fields if field not in _SKIPPED)
 
 
 def _parts_of_field(

@@ -62,7 +62,8 @@ def replaces_itself(tree: ModuleTree) -> bool:
 
 def _replacements(tree: ModuleTree) -> list[ast.Assign]:
     """Find the assignments to `sys.modules[__name__]`; most modules have none in their text."""
-    if not _REPLACES.search(tree.source):
+    # A plain search is much faster than the pattern, and rules out almost every module.
+    if b"modules[" not in tree.source or not _REPLACES.search(tree.source):
         return []
     return [
         node
