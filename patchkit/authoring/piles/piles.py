@@ -18,6 +18,7 @@ from patchkit.authoring.piles.guards import (
     last_of,
     old_pile,
 )
+from patchkit.authoring.piles.hooks import REPLACE
 from patchkit.authoring.piles.observed import PileObservation
 from patchkit.authoring.piles.pile_imports import imported_modules
 from patchkit.authoring.piles.pile_order import chained
@@ -26,6 +27,7 @@ from patchkit.authoring.piles.placed_targets import (
     METHODS,
     PlacedTarget,
     can_be_wrapped,
+    hook_fault,
     is_unrelated,
     placed_target,
 )
@@ -33,7 +35,15 @@ from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
 from patchkit.authoring.piles.read_values import ReadValue
 from patchkit.authoring.piles.row_names import body_word, unused
-from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
+from patchkit.core.rows.declaration import (
+    Add,
+    Change,
+    Decorate,
+    Patch,
+    Replace,
+    Role,
+    Wrap,
+)
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
@@ -328,14 +338,17 @@ class _ModuleRows:
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
                 continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
+            reason = hook_fault(placement, placed)
             if placed.is_absent and not placed.has_owner:
                 reason = f"{self._pile.release.name} has no {owner}"
+            if reason:
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
             # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
-            value = ReadValue(self.reader, placement)
-            self._pile.values.setdefault(str(placed.target), []).append(value)
+            if not placement.hook:  # the registry puts a function of its own there
+                value = ReadValue(self.reader, placement)
+                self._pile.values.setdefault(str(placed.target), []).append(value)
             yield self._change(body, placement, placed.target, facts)
 
     def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
@@ -367,6 +380,10 @@ class _ModuleRows:
             return Wrap(str(target), by=by, rebind=False)
         by, own_name = body.by(placement)
         when = body.when(placement, own_name)
+        if placement.hook not in ("", REPLACE):
+            decorator = body.decorator(placement, by)
+            package = self.reader.module.name.partition(".")[0]
+            return Decorate(str(target), by=decorator, when=when, rebind=(package,))
         # A name of a module that was imported from the module that defines it.
         is_copy = facts.module not in ("", target.module) and "." not in target.qualname
         if is_copy:

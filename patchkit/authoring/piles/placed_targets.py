@@ -20,6 +20,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     signature_of,
 )
 from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.piles.hooks import HOOK_OF_CLASS, REPLACE
 from patchkit.authoring.piles.pile_imports import is_used_elsewhere
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
@@ -166,6 +167,23 @@ def can_be_wrapped(
         if original.dotted_name == placement.dotted_names[0]:
             names.add(name)
     return not is_used_elsewhere(reader, readers, names)
+
+
+def hook_fault(placement: Placement, placed: PlacedTarget) -> str:
+    """Return why SGLang's registry hooks nothing, or not what a placement says; '' if it does.
+
+    Args:
+        placement: The placement, perhaps of a hook.
+        placed: Its target.
+    """
+    if not placement.hook:
+        return ""
+    if placed.is_absent:
+        return f"the release has no {placed.target}: SGLang logs that, and goes on"
+    is_class = placed.facts is not None and placed.facts.kind == str(Kind.CLASS)
+    if is_class and placement.hook != REPLACE:
+        return HOOK_OF_CLASS
+    return ""
 
 
 def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
