@@ -132,6 +132,15 @@ PLUGINS = {
         HookRegistry.register("up.lib.f", marked, HookType.AFTER)
         HookRegistry.register("up.lib.f", other, HookType.REPLACE)
         """,
+    "decorators of one target": """
+        @plugin_hook("up.lib.f", type=HookType.AROUND)
+        @plugin_hook("up.lib.f")
+        def both(first, *args, **kwargs):
+            return ("both", callable(first), args, kwargs)
+        """,
+    "in place of a function that others have imported": """
+        HookRegistry.register("up.lib.g", lambda: "new", HookType.REPLACE)
+        """,
     "a class": """
         from up.lib import C
 
@@ -151,6 +160,14 @@ PLUGINS = {
         def register():
             HookRegistry.register("up.lib.f", marked)
             HookRegistry.register("up.lib.C.m", timed, HookType.AROUND)
+        """,
+    "a function of the plugin that may return early": """
+        import os
+
+        def register():
+            if os.environ.get("NO_HOOKS"):
+                return
+            HookRegistry.register("up.lib.f", marked)
         """,
     "conditions in a function of the plugin": """
         import os
@@ -181,9 +198,9 @@ def modules_of(plugin: str) -> dict[str, str]:
 def both(here: World) -> tuple[Any, Any]:
     """What upstream does with the plugin's hooks, and with the rows in their place."""
     load = "import pile.patches\ngetattr(pile.patches, 'register', int)()\n"
-    first = "import up.user\n"
+    first = "import up.user\n"  # which has copies of the targets
     theirs = here.answer(f"{first}{load}{APPLY}{PROBE}", PATCHKIT="0")
-    ours = here.answer(f"{ROWS}{first}{load}{APPLY}{PROBE}")
+    ours = here.answer(f"{first}{ROWS}{load}{APPLY}{PROBE}")
     return theirs, ours
 
 
