@@ -13,7 +13,7 @@ SAMPLE = -m "not every_cell and not triton" $(E2E)
 UNIT_TESTS = $(UNIT)/python -m pytest tests/unit -n 2 --dist worksteal
 QUALITY = PYTHONPATH=tools $(UNIT)/python -m quality
 # What is checked beside the package, with the directories that its modules are found in.
-AROUND = tools lab studies examples tests/support tests/e2e tests/sglang benchmarks
+AROUND = tools lab studies examples tests/support tests/e2e benchmarks
 # The example packs, and the folders that they are found in.
 GUIDE_PACKS = guide_distributed.worker guide_platform.platform guide_engine_core guide_edited_vllm
 GUIDE = $(subst / ,/:,$(wildcard examples/guide/*/))
@@ -124,6 +124,7 @@ lint: env-unit   ## Style, types, layers, the limits of quality.toml
 	$(UNIT)/ruff format --check .
 	$(UNIT)/mypy
 	$(UNIT)/mypy --explicit-package-bases $(AROUND)
+	$(UNIT)/mypy --explicit-package-bases tests/sglang
 	$(UNIT)/lint-imports
 	$(QUALITY) --check
 

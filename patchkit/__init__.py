@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 - a checkout may meet any Python
     )
 
 from patchkit.core import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
+from patchkit.core.engines.engine import Engine
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -30,7 +31,6 @@ from patchkit.core.rows.declaration import (
     Role,
     Wrap,
 )
-from patchkit.core.rows.engines import Engine
 from patchkit.core.rows.processes import ProcessRow
 from patchkit.runtime.imports.finder import watch_bodies
 

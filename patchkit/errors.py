@@ -164,7 +164,7 @@ def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
 
 
 def _in_brackets(place: tuple[str, int | None] | None) -> str:
-    """Write a file and a line for the end of a message."""
+    """Write a file and a line for the end of a message; '' for None."""
     if place is None:
         return ""
     file, line = place

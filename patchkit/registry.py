@@ -6,11 +6,7 @@ import importlib
 import re
 from typing import TYPE_CHECKING
 
-from patchkit.core.rows import declaration
-from patchkit.core.rows.declaration import Patch, Role, Row
-from patchkit.core.rows.processes import ProcessTable
-from patchkit.core.rows.rules import check_pack, check_patch
-from patchkit.entry_points import (
+from patchkit.core.engines.entry_points import (
     entries_here,
     installed_engines,
     installed_packs,
@@ -19,6 +15,10 @@ from patchkit.entry_points import (
     own_processes,
     pack_modules,
 )
+from patchkit.core.rows import declaration
+from patchkit.core.rows.declaration import Patch, Role, Row
+from patchkit.core.rows.processes import ProcessTable
+from patchkit.core.rows.rules import check_pack, check_patch
 from patchkit.errors import (
     DeclarationError,
     PatchkitError,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
 
-    from patchkit.core.rows.engines import Engine
+    from patchkit.core.engines.engine import Engine
     from patchkit.core.rows.processes import ProcessRow
     from patchkit.settings import Settings
 

@@ -15,8 +15,8 @@ from urllib3.exceptions import HTTPError
 
 from patchkit.cli.output import say
 from patchkit.cli.report.words import count
-from patchkit.core.rows.engines import server_in
-from patchkit.entry_points import installed_engines
+from patchkit.core.engines.engine import server_in
+from patchkit.core.engines.entry_points import installed_engines
 
 _PROMPT = "Hello"
 _MAX_TOKENS = 8

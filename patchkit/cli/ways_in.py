@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import patchkit
 from patchkit.cli.report.here import HealthLine
-from patchkit.core.rows.engines import Engine
-from patchkit.entry_points import own_engines
+from patchkit.core.engines.engine import Engine
+from patchkit.core.engines.entry_points import own_engines
 from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 
 SITECUSTOMIZE_FOLDER = str(
@@ -85,7 +85,9 @@ def ways_in(
         yield _way_in(
             "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
         )
-    for engine in own_engines() if engines is None else engines:
+    if engines is None:
+        engines = own_engines()
+    for engine in engines:
         if engine.plugin_groups:
             allowed = environ.get(engine.plugin_variable)
             yield _plugin(engine, allowed, not_carried)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from patchkit_lab import processes
+from sglang_runs import HERE, SECONDS, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from patchkit_lab.processes import Outcome
 
-HERE = Path(__file__).resolve().parent
 LAB = HERE.parents[1] / "examples" / "conformance"
-SECONDS = 240.0
 
 
 @pytest.fixture(scope="session")
@@ -40,17 +39,3 @@ def run(tmp_path: Path) -> Callable[..., Outcome]:
         )
 
     return start
-
-
-def environment(folder: Path, **variables: str) -> dict[str, str]:
-    """The variables of a run whose journals and calls are in a folder."""
-    for name in ("journal", "calls"):
-        (folder / name).mkdir(exist_ok=True)
-    own = {
-        "PYTHONPATH": str(HERE),
-        "SGLANG_USE_CPU_ENGINE": "1",
-        "PATCHKIT_JOURNAL": str(folder / "journal"),
-        "PATCHKIT_PATCHES": "rows_of_sglang",
-        "ROWS_OF_SGLANG": str(folder / "calls"),
-    }
-    return processes.environment(own, variables)

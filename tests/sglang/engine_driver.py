@@ -31,7 +31,7 @@ def called(journal: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    import sglang
+    import sglang  # type: ignore[import-not-found, unused-ignore]
 
     engine = sglang.Engine(model_path=sys.argv[1], **ENGINE)
     outputs = [engine.generate(PROMPT, SAMPLING)["output_ids"]]

@@ -11,16 +11,15 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conftest import SECONDS, environment
 from patchkit_lab import processes
-from sglang_runs import PROMPT, SAMPLING
+from sglang_runs import PROMPT, SAMPLING, SECONDS, environment
 from test_engine import SCHEDULER, called, in_effect, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 OPTIONS = (
     *("--device", "cpu", "--attention-backend", "torch_native", "--dtype", "float32"),

@@ -93,4 +93,4 @@ class StandIns:
                 yield _StandInDistribution(name)
 
 
-sys.meta_path.append(StandIns())  # type: ignore[arg-type]
+sys.meta_path.append(StandIns())

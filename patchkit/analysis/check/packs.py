@@ -1,5 +1,6 @@
 """Reads packs as source and as rows, so that a fault of one row does not hide the others."""
 
+import ast
 import functools
 import importlib
 import re
@@ -14,6 +15,8 @@ from patchkit.analysis.check.findings import Finding, Place
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.tree import Tree
+from patchkit.analysis.upstream.resolving.code_kinds import classes_of_super
+from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.core.rows.declaration import Patch, Row
 from patchkit.core.rows.target import Target
 from patchkit.errors import DeclarationError, place_of_row, shown
@@ -78,11 +81,21 @@ def _read_loosely(
     pack = PackSource(name)
     without_body = [patch for patch in patches if not pack.has_body(patch)]
     declared = {patch.body for patch in patches}
-    findings = list(_without_row(pack, declared))
+    # A row that names a body with the pack in front means it: one finding is enough.
+    meant = {_without_pack(name, str(body)) for body in declared}
+    findings = list(_without_row(pack, declared | meant))
     findings += _without_body(pack, without_body)
     if not findings:
         raise error
     return [row_of(name, patch) for patch in patches], findings
+
+
+def _without_pack(pack: str, body: str) -> str:
+    """Return the name of a body without the name of its pack in front, or of a part of it."""
+    name = body.rpartition(".")[2]
+    if f".{pack}.{name}".endswith(f".{body}"):
+        return name
+    return body
 
 
 def _without_row(
@@ -113,7 +126,11 @@ def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Find
         bodies = [*pack.bodies]
         # `patch_a.py` is the file of the body `patch_a`.
         meant = get_close_matches(str(patch.body).removesuffix(".py"), bodies, 1, _SLIP)
-        if meant:
+        plain = _without_pack(pack.name, str(patch.body))
+        if plain in pack.bodies and plain != patch.body:
+            message += f" by this name; did you mean {plain}?"
+            fix = f"name {plain} in the row, without the pack's name in front"
+        elif meant:
             message += f"; did you mean {meant[0]}?"
             fix = f"name {meant[0]} in the row"
         file, line = pack.row_place(patch.name)
@@ -148,6 +165,11 @@ class PackSource:
         self.as_release = CheckedRelease(source.name, name, "", lambda: source)
 
     @functools.cached_property
+    def _classes_of_super(self) -> dict[tuple[str, str], Collection[str]]:
+        """What `classes_of_super` has answered, by the body and the name in it."""
+        return {}
+
+    @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:
         """The `patch_<module>.py` files in it, by the name of the module."""
         files: list[Path] = []
@@ -166,6 +188,9 @@ class PackSource:
         """
         if patch.body is None or patch.body in self.bodies:
             return True
+        # Python's search looks at what follows the last dot alone.
+        if "." in patch.body:
+            return False
         # The body may also be a folder, or a compiled module.
         folders = [str(folder) for folder in self._folders]
         dotted_name = f"{self.name}.{patch.body}"
@@ -179,6 +204,41 @@ class PackSource:
             name: The object's name in the body.
         """
         return self.as_release.facts(Target(row.body, name))
+
+    def definition(self, row: Row, name: str) -> ast.AST | None:
+        """Return the definition of an object of a row's body.
+
+        Args:
+            row: The row.
+            name: The object's name in the body.
+
+        Returns:
+            The definition; None if there is none, or if there are several.
+        """
+        if row.patch.body is None:
+            return None
+        resolved = self.as_release.resolver.resolve(Target(row.body, name))
+        if len(resolved.variants) > 1 or not resolved.nodes:
+            return None
+        return resolved.nodes[0]
+
+    def classes_of_super(self, row: Row, name: str) -> Collection[str]:
+        """Name the classes that a function of a row's body passes to `super`, "" for none passed.
+
+        Args:
+            row: The row.
+            name: The function's name in the body.
+
+        Returns:
+            The dotted names; none if the object is no function.
+        """
+        # The same for every release, of which there may be hundreds.
+        key = (row.body, name)
+        if key not in self._classes_of_super:
+            node = self.definition(row, name)
+            names = classes_of_super(node) if isinstance(node, DEFS) else set()
+            self._classes_of_super[key] = names
+        return self._classes_of_super[key]
 
     def place(self, row: Row, name: str = "") -> Place:
         """Return the file and line of an object of a row's body; if it has none, of the row.

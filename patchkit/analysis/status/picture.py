@@ -19,9 +19,9 @@ from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.patches import compare_bodies
 from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
 from patchkit.analysis.status.runs import Run
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
-from patchkit.entry_points import own_processes
 
 Running = dict[str, dict[int, dict[str, Any]]]
 """By host and pid, what `node.look` returns for a running process."""

@@ -272,8 +272,7 @@ class ProcessStatus:
         looked: When it last reported such modules, or calls of targets without their patch.
         glanced: When it last reported which targets of applied patches were called.
         unmet: By patch that stays armed, why it does not apply here, such as for its version.
-        unknown: What it runs, if it has an engine loaded and no row describes it.
-        unknown_engine: The name of that engine.
+        unknown: What it runs and which engine it has loaded, if no row describes it.
         left_without: By patch, why the patch has no process.
         children: The processes that it started.
         probed: By target, what `patchkit probe` observes.
@@ -307,7 +306,6 @@ class ProcessStatus:
     glanced: float | None = None
     unmet: dict[str, str] = field(default_factory=dict)
     unknown: str = ""
-    unknown_engine: str = ""
     left_without: dict[str, str] = field(default_factory=dict)
     children: list[ChildStart] = field(default_factory=list)
     probed: dict[str, TargetProbe] = field(default_factory=dict)

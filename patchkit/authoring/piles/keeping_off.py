@@ -38,6 +38,7 @@ def {name}():
     return put_off("{module}", "{path}")
 '''
 _GET = "    def __getattr__(self, name):\n"
+"""The header of a method of stand-ins, as `guards` writes it in the body of the row `old-pile`."""
 _GET_NOTHING = """\
         if f"{{self.__name__}}:{{name}}" in {calls!r}:
             return lambda *args, **kwargs: None
@@ -102,12 +103,12 @@ def keep_off(
         body = _HEAD.format(origin=origin)
     changes = list[AfterImport]()
     for function in functions:
-        # Who imports a module that has a stand-in gets what the stand-in has.
         if has_stand_ins and function.module in codes:
+            # Who imports the module gets its stand-in: that gives a function that does nothing.
             getter = _GET_NOTHING.format(calls=[str(function)])
             body = body.replace(_GET, f"{_GET}{getter}", 1)
             continue
-        if not changes:
+        if not changes:  # once, for all functions
             body += _OFF
         name = f"keep_off_{function.word}"
         body += _KEEP_OFF.format(

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from zipfile import Path as PathInZip
 from zipfile import ZipFile
 
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import canonical, parse_requirement
-from patchkit.entry_points import installed_engines
 from patchkit.errors import RequirementError
 
 
@@ -60,9 +60,10 @@ def metadata_of(pile: str) -> PileMetadata:
         return _of_project(path.resolve())
     if pile.endswith(".whl") and path.is_file():
         return _of_wheel(path)
-    for name in packages_distributions().get(pile, ()):
-        return _of_distribution(Distribution.from_name(name))
-    return PileMetadata()
+    distributions = packages_distributions().get(pile)
+    if not distributions:
+        return PileMetadata()
+    return _of_distribution(Distribution.from_name(distributions[0]))
 
 
 def _of_wheel(wheel: Path) -> PileMetadata:

@@ -21,17 +21,17 @@ from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.cli.ways_in import NotCarried, ways_in
-from patchkit.core.lock.files import Locks
-from patchkit.core.rows.declaration import Row
-from patchkit.core.rows.engines import Engine
-from patchkit.core.rows.project import Project
-from patchkit.core.rows.selection import Selection
-from patchkit.core.versions.installed import Versions
-from patchkit.entry_points import (
+from patchkit.core.engines.engine import Engine
+from patchkit.core.engines.entry_points import (
     installed_engines,
     installed_packs,
     installed_processes,
 )
+from patchkit.core.lock.files import Locks
+from patchkit.core.rows.declaration import Row
+from patchkit.core.rows.project import Project
+from patchkit.core.rows.selection import Selection
+from patchkit.core.versions.installed import Versions
 from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import (

@@ -26,10 +26,10 @@ from patchkit.cli.commands.run import (
 from patchkit.cli.output import say
 from patchkit.cli.report.probe_json import probe_json
 from patchkit.cli.server_requests import ServerRequests, read_requests
-from patchkit.core.rows.engines import server_in
+from patchkit.core.engines.engine import server_in
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical, parse_version
-from patchkit.entry_points import installed_engines
 from patchkit.errors import UpstreamError
 from patchkit.settings import Settings
 

@@ -25,11 +25,11 @@ from patchkit.cli.process_options import set_process_option
 from patchkit.cli.report.words import count, one_line
 from patchkit.cli.used_packs import packs_line
 from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
+from patchkit.core.engines.entry_points import installed_engines, installed_processes
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
-from patchkit.entry_points import installed_engines, installed_processes
 from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.registry import Registry, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of

@@ -17,8 +17,8 @@ from patchkit.analysis.status.runs import Run, all_runs, find_run, run_in
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.cli.report.status_json import status_json
+from patchkit.core.engines.entry_points import installed_engines, installed_processes
 from patchkit.core.rows.processes import ProcessTable
-from patchkit.entry_points import installed_engines, installed_processes
 from patchkit.errors import some_of
 from patchkit.settings import Settings
 

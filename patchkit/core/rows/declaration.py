@@ -25,10 +25,13 @@ class Role(str, enum.Enum):
 
 
 def names_of(roles: Iterable[Role]) -> str:
-    """Write roles as one word, as variables and journals have them: `engine-core,worker`.
+    """Write roles as one word, as variables and journals have them.
 
     Args:
         roles: The roles, in any order.
+
+    Returns:
+        Their names, such as `engine-core,worker`; '' for no role.
     """
     names = [str(role) for role in sorted(roles)]
     return ",".join(names)

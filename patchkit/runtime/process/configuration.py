@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from patchkit.core.engines.engine import Engine
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.engines import Engine
 from patchkit.runtime.process.agreement import agree, is_stamped, stamp
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.patch_state import PatchStates

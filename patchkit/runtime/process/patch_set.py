@@ -123,10 +123,13 @@ def _declared(change: Change) -> str:
 
 
 def in_order(patches: PatchSet) -> list[str]:
-    """Name the patches of a set in the order in which they apply.
+    """Sort the patches of a set.
 
     Args:
         patches: The digests of its patches, by their names.
+
+    Returns:
+        Their names, in the order in which they apply.
     """
     return sorted(patches, key=lambda name: patches[name].at)
 

@@ -71,7 +71,7 @@ def role_of_actor(cls: type) -> str | None:
 
 @functools.cache
 def _process_table() -> ProcessTable:
-    from patchkit.entry_points import installed_processes  # noqa: PLC0415 - most processes make none
+    from patchkit.core.engines.entry_points import installed_processes  # noqa: PLC0415 - most processes make none
 
     return ProcessTable(installed_processes())
 
@@ -236,7 +236,7 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
     """
     if TESTS_VARIABLE not in environ or environ.get("PATCHKIT", "").strip() == "1":
         return False
-    from patchkit.entry_points import installed_engines  # noqa: PLC0415 - for tests only
+    from patchkit.core.engines.entry_points import installed_engines  # noqa: PLC0415 - for tests only
 
     # In the command lines of children that only carry on the work of the process that starts them.
     helpers = [engine.helper_module for engine in installed_engines()]

@@ -30,7 +30,6 @@ from patchkit.runtime.changes.owners import locate
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.process.roles import is_child, rank_given, running_here
 from patchkit.runtime.process.session import Session
-from patchkit.runtime.reach.carrier import Carrier
 
 _LOAD_ACTOR = Target.parse(
     "ray._private.function_manager:FunctionActorManager.load_actor_class"
@@ -253,6 +252,8 @@ def _watch_starts(session: Session) -> None:
         if not roles:
             name = str(data.get("name", ""))
             roles = _roles(session.processes.by_prefix("name", name))
+        from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few spawn a child
+
         # The child unpickles the Carrier before it has set `sys.path`, so the path comes along.
         data["patchkit"] = Carrier(names_of(roles), data.get("sys_path"))
         return data
@@ -308,6 +309,8 @@ def _arm_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     partial is pickled with its attributes, one of which arms the process. vLLM's helper inspects a
     model class for the process that asks, which is one of main.
     """
+    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few start a helper
+
     function, *arguments = args
     carrying = partial(function)
     carrying.patchkit = Carrier(str(Role.MAIN), list(sys.path))  # type: ignore[attr-defined]

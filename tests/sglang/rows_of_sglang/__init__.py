@@ -1,4 +1,4 @@
-"""A row for each part of SGLang: two turn text into tokens and back, one schedules, one computes."""
+"""A row for each part of SGLang: for text to tokens and back, for scheduling and computing."""
 
 from patchkit import Patch, Role, Wrap
 

@@ -8,7 +8,11 @@ import pytest
 from support.packages import REPOSITORY
 from support.samples import pack_source, row_source
 
-from patchkit.entry_points import installed_packs, installed_processes, own_processes
+from patchkit.core.engines.entry_points import (
+    installed_packs,
+    installed_processes,
+    own_processes,
+)
 from patchkit.errors import ProcessRowError
 from patchkit.registry import (
     OPTIONAL_PACKS,
@@ -109,7 +113,7 @@ def test_metadata_is_imported_only_where_there_is_something_to_find(
 ) -> None:
     """A start without installed packs does not pay for importlib.metadata."""
     code = (
-        "import sys; from patchkit.entry_points import installed_packs; "
+        "import sys; from patchkit.core.engines.entry_points import installed_packs; "
         f"print(installed_packs([{str(tmp_path)!r}]), 'importlib.metadata' in sys.modules)"
     )
     assert python("-c", code).stdout == "() False\n"

@@ -58,7 +58,7 @@ def choose_file(files: Collection[Link], machine: Machine) -> ChosenFile:
             candidates.append(_Candidate(is_local, place, link.filename, link))
     if candidates:
         return ChosenFile(min(candidates).link, is_installable=True)
-    return ChosenFile(max(offered, key=_usual), is_installable=False)
+    return ChosenFile(max(offered, key=_preference), is_installable=False)
 
 
 def _place_of(link: Link, machine: Machine) -> FilePlace | None:
@@ -74,7 +74,7 @@ def _is_wheel(link: Link) -> bool:
     return link.filename.endswith(".whl")
 
 
-def _usual(link: Link) -> tuple[bool, bool, bool, bool, str]:
+def _preference(link: Link) -> tuple[bool, bool, bool, bool, str]:
     """Return a key to choose a file where pip would install none: the highest.
 
     It is the same on every machine. A file without a local version is preferred; then a wheel, a
@@ -99,19 +99,17 @@ def foreign_files(
         machine: The machine.
 
     Returns:
-        The sentence, with the file of the newest of these releases; '' if there are none.
+        A short sentence, for a single release with the name of its file; '' if there are none.
     """
     foreign = [(version, file) for version, file in chosen if not file.is_installable]
     if not foreign:
         return ""
     oldest, _ = foreign[0]
     newest, file = foreign[-1]
-    name = file.link.filename
-    reading = f"{project} {newest} is read from {name}"
-    if len(foreign) > 1:
-        releases = f"{project} {oldest} to {newest}, {len(foreign)} releases"
-        reading = f"{releases}: read from files such as {name}"
+    if len(foreign) == 1:
+        name = file.link.filename
+        return f"{project} {newest} has no file for {machine}; read from {name}"
     return (
-        f"{reading}, which pip would not install on {machine}; "
-        "--platform and --python name another machine"
+        f"{project} {oldest} to {newest}: {len(foreign)} releases have no file for {machine}; "
+        "read from files for others"
     )

@@ -13,7 +13,7 @@ from support.programs import program
 
 from patchkit.analysis.status import node
 from patchkit.analysis.status.picture import draw
-from patchkit.engines.vllm import ENGINE
+from patchkit.core.engines.vllm import ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

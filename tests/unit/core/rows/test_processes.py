@@ -10,6 +10,7 @@ from support.packages import module_of
 from support.samples import row
 
 from patchkit import Replace, Role
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.processes import (
     ProcessRow,
@@ -17,7 +18,6 @@ from patchkit.core.rows.processes import (
     check_processes,
     target_of,
 )
-from patchkit.entry_points import own_processes
 from patchkit.errors import ProcessRowError
 
 OWN = own_processes()

@@ -9,8 +9,8 @@ import pytest
 from support.packages import module_of
 
 from patchkit import Role
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.rows.processes import ProcessTable
-from patchkit.entry_points import own_processes
 from patchkit.errors import PatchkitError
 from patchkit.runtime.process.roles import (
     ROLE_VARIABLE,

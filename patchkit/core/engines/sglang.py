@@ -4,8 +4,8 @@ Its processes have no names of their own (`Process-1`), so that only what they r
 scheduler is engine core and worker in one. Rows match nothing in a release without their process.
 """
 
+from patchkit.core.engines.engine import Engine, Server
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.engines import Engine, Server
 from patchkit.core.rows.processes import rows_of_table
 
 # The tokenizer manager runs in the process that launches the others; beside it are those that

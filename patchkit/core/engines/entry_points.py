@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchkit.core.rows.engines import GROUP as ENGINES
-from patchkit.core.rows.engines import Engine, check_engine
+from patchkit.core.engines.engine import GROUP as ENGINES
+from patchkit.core.engines.engine import Engine, check_engine
 from patchkit.core.rows.processes import GROUP as PROCESSES
 from patchkit.core.rows.processes import ProcessRow, check_processes
 from patchkit.errors import EngineError, ProcessRowError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 GROUP = "patchkit.patches"
 """The group of packs."""
 
-OWN_ENGINES = ("patchkit.engines.vllm", "patchkit.engines.sglang")
-OWN_PROCESSES = "patchkit.engines"
+OWN_ENGINES = ("patchkit.core.engines.vllm", "patchkit.core.engines.sglang")
+OWN_PROCESSES = "patchkit.core.engines"
 """Where patchkit's own rows of processes are that belong to no engine."""
 
 
@@ -53,6 +53,9 @@ def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
 
     Args:
         path: The folders to search; None for `sys.path`.
+
+    Returns:
+        The entry points of all groups of patchkit.
     """
     if path is None:
         path = sys.path

@@ -3,8 +3,8 @@
 A row matches nothing in a release that does not have its process, so the rows need no versions.
 """
 
+from patchkit.core.engines.engine import Engine, Server
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.engines import Engine, Server
 from patchkit.core.rows.processes import rows_of_table
 
 _BY_RUST = (

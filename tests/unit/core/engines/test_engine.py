@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from patchkit.core.engines.engine import Engine, Server, check_engine, server_in
+from patchkit.core.engines.entry_points import OWN_ENGINES, own_engines
 from patchkit.core.rows.declaration import Role, names_of, roles_named
-from patchkit.core.rows.engines import Engine, Server, check_engine, server_in
 from patchkit.core.rows.processes import ProcessRow
-from patchkit.entry_points import OWN_ENGINES, own_engines
 from patchkit.errors import EngineError
 
 VLLM, SGLANG = own_engines()
@@ -21,7 +21,7 @@ def engine(**fields: Any) -> Engine:
 
 
 def test_own_engines_are_found_by_their_modules() -> None:
-    """Each module of `patchkit.engines` holds one engine, named like the module."""
+    """Each of these modules holds one engine, named like the module."""
     for module, own in zip(OWN_ENGINES, own_engines(), strict=True):
         assert importlib.import_module(module).ENGINE is own
         assert own.package == module.rpartition(".")[2]
