@@ -25,11 +25,10 @@ from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placed_targets import (
     METHODS,
-    PlacedTarget,
     can_be_wrapped,
     hook_fault,
     is_unrelated,
-    placed_target,
+    placed_targets,
 )
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
@@ -340,7 +339,7 @@ class _ModuleRows:
     def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
         """Yield the changes of a placement; list the attributes that the release does not have."""
         try:
-            targets = self._targets(placement)
+            targets = placed_targets(self._pile.release, placement)
         except ValueError as error:
             reason = f"no target says it: {error}"
             self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
@@ -366,25 +365,6 @@ class _ModuleRows:
                 value = ReadValue(self.reader, placement)
                 self._pile.values.setdefault(str(placed.target), []).append(value)
             yield self._change(body, placement, placed.target, facts)
-
-    def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
-        """Look up the attributes of a placement in the release.
-
-        Returns:
-            The target of each dotted name.
-
-        Raises:
-            ValueError: A name is no target, or it is unclear which of several is set.
-        """
-        release = self._pile.release
-        targets = {
-            name: placed_target(release, name, is_definition=placement.rebinds)
-            for name in placement.dotted_names
-        }
-        present = {placed.target for placed in targets.values() if placed.is_present}
-        if placement.is_either and len(present) > 1 and not placement.key:
-            raise ValueError("it is one of several places")
-        return targets
 
     def _change(
         self, body: BodyText, placement: Placement, target: Target, facts: Facts

@@ -58,6 +58,31 @@ class PlacedTarget:
         return self.facts is not None and self.facts.state == "absent"
 
 
+def placed_targets(
+    release: CheckedRelease, placement: Placement
+) -> dict[str, PlacedTarget]:
+    """Look up the attributes of a placement in a release.
+
+    Args:
+        release: The release.
+        placement: The placement.
+
+    Returns:
+        The target of each dotted name.
+
+    Raises:
+        ValueError: A name is no target, or it is unclear which of several is set.
+    """
+    targets = {
+        name: placed_target(release, name, is_definition=placement.rebinds)
+        for name in placement.dotted_names
+    }
+    present = {placed.target for placed in targets.values() if placed.is_present}
+    if placement.is_either and len(present) > 1 and not placement.key:
+        raise ValueError("it is one of several places")
+    return targets
+
+
 def placed_target(
     release: CheckedRelease, dotted_name: str, *, is_definition: bool
 ) -> PlacedTarget:
