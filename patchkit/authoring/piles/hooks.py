@@ -80,6 +80,17 @@ def decorator_text(hook_type: str, name: str, hook: str) -> str:
     return head + calls + _END
 
 
+def is_in_registry(target: str) -> bool:
+    """Return whether a target is of SGLang's registry itself, which keeps the hooks until it acts.
+
+    Args:
+        target: The target.
+    """
+    module, _, qualname = target.partition(":")
+    is_in_class = qualname.startswith("HookRegistry.")
+    return module.endswith(".hook_registry") and is_in_class
+
+
 class _Registration(NamedTuple):
     """A registration of a hook.
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from authoring.piles.pile_of_up import PROBE, ROWS, World, adopt, here, kinds, world
+from authoring.piles.pile_of_up import (
+    PROBE,
+    ROWS,
+    World,
+    adopt,
+    here,
+    kinds,
+    observed,
+    world,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -251,3 +260,19 @@ def test_what_the_registry_refuses_or_nobody_can_read_is_listed(
     """The reason says what it is; the registry logs such a fault, or nothing, and goes on."""
     report = rows_of(here, capsys, f"from up.lib import f\n{statement}\n")
     assert [LEFT[statement] in place["reason"] for place in report["left"]] == [True]
+
+
+@pytest.mark.processes
+def test_what_the_registry_keeps_is_no_change(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A child that calls the plugin sees hooks in the registry's table, and rows have them."""
+    here.module("up.hook_registry", REGISTRY)
+    imports = IMPORTS.replace("pile.registry", "up.hook_registry")
+    text = imports + HOOKS + dedent(PLUGINS["a function of the plugin"])
+    report = observed(here, capsys, {"start": text})
+    assert report["left"] == []
+    assert kinds(report) == {
+        "start-lib-f-after": [("Decorate", "up.lib:f")],
+        "start-c-m-around": [("Decorate", "up.lib:C.m")],
+    }
