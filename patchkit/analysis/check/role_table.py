@@ -1,4 +1,4 @@
-"""Tells in which roles functions of vLLM's modules run, and finds rows that are for other roles."""
+"""Tells in which roles functions of engines run, by module, and finds rows for other roles."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from patchkit.analysis.check.findings import Finding, Place, finding_of_row
 from patchkit.core.rows.declaration import Add, Decorate, Edit, Replace, Role, Row, Wrap
 from patchkit.core.rows.target import Target
 
-_FILE = "vllm_roles.json"
+_FILES = ("vllm_roles.json", "sglang_roles.json")
 """The roles in which functions of each module were called; made by `studies/module_roles.py`."""
 
 _CALLED = (Replace, Wrap, Decorate, Edit, Add)
@@ -22,11 +22,11 @@ class RoleTable(NamedTuple):
 
     Args:
         roles_by_module: The roles for each module; a module of which none was called is left out.
-        source: Where they are known from, in words.
+        sources: By top-level package of these modules, where the roles are known from, in words.
     """
 
     roles_by_module: dict[str, frozenset[Role]]
-    source: str
+    sources: dict[str, str]
 
     def roles(self, target: Target) -> frozenset[Role]:
         """Return the roles in which functions of a target's module were called.
@@ -39,21 +39,35 @@ class RoleTable(NamedTuple):
         """
         return self.roles_by_module.get(target.module, frozenset())
 
+    def source(self, target: Target) -> str:
+        """Say where the roles of a target's module are known from.
+
+        Args:
+            target: The target.
+
+        Returns:
+            The words; '' if the table has no module of its package.
+        """
+        package = target.module.partition(".")[0]
+        return self.sources.get(package, "")
+
 
 def read_role_table() -> RoleTable:
-    """Read the table that patchkit brings with it.
+    """Read the tables that patchkit brings with it, one for each engine.
 
     Returns:
-        The table.
+        The tables as one.
     """
-    file = files(__package__).joinpath(_FILE)
-    text = file.read_text("utf-8")
-    content = json.loads(text)
-    roles_by_module = {
-        module: roles_named(names) for module, names in content["modules"].items()
-    }
-    source = f"engines of {content['release']} (a table of modules, made on {content['made']})"
-    return RoleTable(roles_by_module, source)
+    table = RoleTable({}, {})
+    for name in _FILES:
+        file = files(__package__).joinpath(name)
+        content = json.loads(file.read_text("utf-8"))
+        source = f"engines of {content['release']} (a table of modules, made on {content['made']})"
+        for module, names in content["modules"].items():
+            table.roles_by_module[module] = roles_named(names)
+            package = module.partition(".")[0]
+            table.sources[package] = source
+    return table
 
 
 def roles_named(names: object) -> frozenset[Role]:
@@ -95,7 +109,7 @@ def of_roles(row: Row, table: RoleTable, row_place: Place) -> Iterator[Finding]:
         reported.add(target.module)
         message = (
             f"the row is for {_listed(row.roles)}; functions of {target.module} were called in "
-            f"{_listed(called_in)} only, in {table.source}"
+            f"{_listed(called_in)} only, in {table.source(target)}"
         )
         names = ", ".join(f"Role.{role.name}" for role in _in_order(called_in))
         fix = (

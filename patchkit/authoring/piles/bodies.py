@@ -12,6 +12,7 @@ from importlib.util import decode_source
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.authoring.piles.guards import bound
+from patchkit.authoring.piles.hooks import decorator_text
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement, is_check
 from patchkit.authoring.piles.wrappers import wrapper
@@ -180,6 +181,22 @@ class BodyText:
         function = _WHEN.format(name=name, path=path, line=line)
         self._functions[function_name] = function
         return function_name
+
+    def decorator(self, placement: Placement, hook: str) -> str:
+        """Write the decorator that calls a hook of SGLang's registry.
+
+        Args:
+            placement: The placement of the hook.
+            hook: The name of the hook in the body.
+
+        Returns:
+            The name of the decorator.
+        """
+        parts = placement.key.split(".")
+        word = re.sub(r"\W+", "_", "_".join(parts[-2:])).lower()
+        name = self._free(f"hook_{word}")
+        self._functions[name] = decorator_text(placement.hook, name, hook)
+        return name
 
     def asked(self, kind: str, node: ast.expr | None) -> str | None:
         """Write a function for `when` or `verify` that calls a condition or a check of the pile.

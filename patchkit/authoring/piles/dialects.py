@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple, TypeGuard
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.authoring.piles.hooks import hooked
 from patchkit.authoring.piles.pile_reader import Dialect, PileReader
 from patchkit.authoring.piles.placements import Placement, StatementContext
 from patchkit.errors import ScaffoldError
@@ -27,7 +28,7 @@ def dialects() -> list[Dialect]:
     Raises:
         ScaffoldError: A dialect cannot be loaded.
     """
-    loaded: list[Dialect] = [registered, of_class]
+    loaded: list[Dialect] = [registered, of_class, hooked]
     for entry in entry_points(group=GROUP):
         try:
             loaded.append(entry.load())

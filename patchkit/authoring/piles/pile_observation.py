@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.uses.scopes import imported
+from patchkit.authoring.piles.hooks import is_in_registry
 from patchkit.authoring.piles.observed import ChildProcess, importable, observe
 from patchkit.authoring.piles.observed_rows import ObservedRows
 from patchkit.authoring.piles.pile_imports import root_modules
@@ -82,6 +83,10 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
     fault = observation.faults.get(options.package)
     if fault:
         return f"{options.package} cannot be imported here ({fault}): the pile was read alone"
+    # What a hook changes is seen only once the registry applies it: its own tables say nothing new.
+    observation.changes = [
+        change for change in observation.changes if not is_in_registry(change.target)
+    ]
     observation.compare(pile.patches)
     pile.observed = observation
     ObservedRows(pile, observation, dict(options.calls)).add()

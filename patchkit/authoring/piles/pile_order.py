@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.uses.packages import modules_of
+from patchkit.authoring.piles.hooks import with_plugin_calls
 from patchkit.authoring.piles.pile_reader import Dialect, PileReader
 from patchkit.core.rows.declaration import Patch
 
@@ -27,7 +28,7 @@ def read_pile(
     for module in modules_of(source, [""]):  # "" is in every file: all modules are read
         can_be_imported = module.name.replace(".", "_").isidentifier()
         if can_be_imported and (not only or _is_inside(module.name, only)):
-            reader = PileReader(module, dialects)
+            reader = PileReader(with_plugin_calls(module), dialects)
             reader.read()
             readers[module.name] = reader
     if not only:

@@ -18,22 +18,31 @@ from patchkit.authoring.piles.guards import (
     last_of,
     old_pile,
 )
+from patchkit.authoring.piles.hooks import REPLACE
 from patchkit.authoring.piles.observed import PileObservation
 from patchkit.authoring.piles.pile_imports import imported_modules
 from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placed_targets import (
     METHODS,
-    PlacedTarget,
     can_be_wrapped,
+    hook_fault,
     is_unrelated,
-    placed_target,
+    placed_targets,
 )
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
 from patchkit.authoring.piles.read_values import ReadValue
 from patchkit.authoring.piles.row_names import body_word, unused
-from patchkit.core.rows.declaration import Add, Change, Patch, Replace, Role, Wrap
+from patchkit.core.rows.declaration import (
+    Add,
+    Change,
+    Decorate,
+    Patch,
+    Replace,
+    Role,
+    Wrap,
+)
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
@@ -330,7 +339,7 @@ class _ModuleRows:
     def _changes(self, body: BodyText, placement: Placement) -> Iterator[Change]:
         """Yield the changes of a placement; list the attributes that the release does not have."""
         try:
-            targets = self._targets(placement)
+            targets = placed_targets(self._pile.release, placement)
         except ValueError as error:
             reason = f"no target says it: {error}"
             self._pile.leave(self.reader, placement, reason, placement.dotted_names[0])
@@ -344,34 +353,18 @@ class _ModuleRows:
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
                 continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
+            reason = hook_fault(placement, placed)
             if placed.is_absent and not placed.has_owner:
                 reason = f"{self._pile.release.name} has no {owner}"
+            if reason:
                 self._pile.leave(self.reader, placement, reason, dotted_name)
                 continue
             # None: the target is of another package than the release.
             facts = placed.facts or Facts("undecidable")
-            value = ReadValue(self.reader, placement)
-            self._pile.values.setdefault(str(placed.target), []).append(value)
+            if not placement.hook:  # the registry puts a function of its own there
+                value = ReadValue(self.reader, placement)
+                self._pile.values.setdefault(str(placed.target), []).append(value)
             yield self._change(body, placement, placed.target, facts)
-
-    def _targets(self, placement: Placement) -> dict[str, PlacedTarget]:
-        """Look up the attributes of a placement in the release.
-
-        Returns:
-            The target of each dotted name.
-
-        Raises:
-            ValueError: A name is no target, or it is unclear which of several is set.
-        """
-        release = self._pile.release
-        targets = {
-            name: placed_target(release, name, is_definition=placement.rebinds)
-            for name in placement.dotted_names
-        }
-        present = {placed.target for placed in targets.values() if placed.is_present}
-        if placement.is_either and len(present) > 1 and not placement.key:
-            raise ValueError("it is one of several places")
-        return targets
 
     def _change(
         self, body: BodyText, placement: Placement, target: Target, facts: Facts
@@ -383,6 +376,10 @@ class _ModuleRows:
             return Wrap(str(target), by=by, rebind=False)
         by, own_name = body.by(placement)
         when = body.when(placement, own_name)
+        if placement.hook not in ("", REPLACE):
+            decorator = body.decorator(placement, by)
+            package = self.reader.module.name.partition(".")[0]
+            return Decorate(str(target), by=decorator, when=when, rebind=(package,))
         # A name of a module that was imported from the module that defines it.
         is_copy = facts.module not in ("", target.module) and "." not in target.qualname
         if is_copy:

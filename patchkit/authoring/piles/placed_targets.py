@@ -20,6 +20,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     signature_of,
 )
 from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.authoring.piles.hooks import HOOK_OF_CLASS, REPLACE
 from patchkit.authoring.piles.pile_imports import is_used_elsewhere
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
@@ -55,6 +56,31 @@ class PlacedTarget:
     def is_absent(self) -> bool:
         """Whether it is certain that the release does not have the target."""
         return self.facts is not None and self.facts.state == "absent"
+
+
+def placed_targets(
+    release: CheckedRelease, placement: Placement
+) -> dict[str, PlacedTarget]:
+    """Look up the attributes of a placement in a release.
+
+    Args:
+        release: The release.
+        placement: The placement.
+
+    Returns:
+        The target of each dotted name.
+
+    Raises:
+        ValueError: A name is no target, or it is unclear which of several is set.
+    """
+    targets = {
+        name: placed_target(release, name, is_definition=placement.rebinds)
+        for name in placement.dotted_names
+    }
+    present = {placed.target for placed in targets.values() if placed.is_present}
+    if placement.is_either and len(present) > 1 and not placement.key:
+        raise ValueError("it is one of several places")
+    return targets
 
 
 def placed_target(
@@ -178,6 +204,23 @@ def can_be_wrapped(
         if original.dotted_name == dotted_name:
             names.add(name)
     return not is_used_elsewhere(reader, readers, names)
+
+
+def hook_fault(placement: Placement, placed: PlacedTarget) -> str:
+    """Return why SGLang's registry hooks nothing, or not what a placement says; '' if it does.
+
+    Args:
+        placement: The placement, perhaps of a hook.
+        placed: Its target.
+    """
+    if not placement.hook:
+        return ""
+    if placed.is_absent:
+        return f"the release has no {placed.target}: SGLang logs that, and goes on"
+    is_class = placed.facts is not None and placed.facts.kind == str(Kind.CLASS)
+    if is_class and placement.hook != REPLACE:
+        return HOOK_OF_CLASS
+    return ""
 
 
 def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:

@@ -94,6 +94,8 @@ class Placement:
         verify: The pile's check, which becomes the `verify` of the row.
         priority: The order among the rows of a module; the smallest comes first.
         builds: Whether the value is a factory, and the attributes become what it returns.
+        hook: The type of the hook that the value is: `before`, `after`, `around` or `replace`; ''
+            where it is none.
     """
 
     statement: ast.stmt
@@ -113,6 +115,7 @@ class Placement:
     verify: ast.expr | None = None
     priority: int = 0
     builds: bool = False
+    hook: str = ""
 
     @property
     def is_expressible(self) -> bool:

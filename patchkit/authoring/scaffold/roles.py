@@ -1,4 +1,4 @@
-"""Proposes the roles of a new row, from the last probe or from a table of vLLM's modules."""
+"""Proposes the roles of a new row, from the last probe or from a table of the engines' modules."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -57,7 +57,7 @@ def propose_roles(
             sources[_words_of_probe(probe)] = None
         elif of_module:
             roles |= of_module
-            sources[table.source] = None
+            sources[table.source(target)] = None
         elif imported_in:
             roles |= imported_in
             is_called = False

@@ -81,3 +81,13 @@ def test_the_table_knows_modules_of_each_role() -> None:
         Role.WORKER
     }
     assert table.roles(Target.parse("vllm.unknown:f")) == frozenset()
+
+
+def test_the_tables_of_both_engines_are_read() -> None:
+    """SGLang's scheduler is engine core and worker in one process; each table tells its release."""
+    table = read_role_table()
+    target = Target.parse("sglang.srt.managers.scheduler:Scheduler.run_batch")
+    assert table.roles(target) == {Role.ENGINE_CORE, Role.WORKER}
+    assert "SGLang 0.5.23" in table.source(target)
+    assert "vLLM 0.32.0" in table.source(Target.parse(SCHEDULER))
+    assert table.source(Target.parse("elsewhere:f")) == ""
