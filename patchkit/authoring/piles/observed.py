@@ -246,6 +246,7 @@ def observe(
     answer, is_cut_off = _answer(request, child)
     if answer["loaded"]:
         request["perhaps"] = sorted({*request["perhaps"], *answer["loaded"]})
+        request["loaded"] = answer["loaded"]
         answer, is_cut_off = _answer(request, child)
     return PileObservation(
         [ObservedChange(**change) for change in answer["changes"]],

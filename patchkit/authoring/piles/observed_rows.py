@@ -4,6 +4,7 @@ A pile is a package that patches upstream. Its entry points and other functions 
 child process; each change that this makes and no row has becomes one, or is listed.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
@@ -220,7 +221,7 @@ class ObservedRows:
     ) -> Patch:
         """Return a row that is named by a word, for a function or a module of the pile."""
         pile = self._pile
-        plain_name = word.replace("_", "-").strip("-")
+        plain_name = re.sub("_+", "-", word).strip("-")
         name = unused(plain_name, pile.names)
         pile.names.append(name)
         return pile.adopted(name, body, changes, source)

@@ -44,6 +44,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     stub_finder = _StubFinder(request["stubs"])
     sys.meta_path.append(stub_finder)
     faults |= dict(_import(request["stubs"]))
+    # What the pile imported in another child, also what can be imported with stubs alone.
+    list(_import(request.get("loaded", ())))
     upstream = _Upstream(request["packages"])
     pile = request.get("pile", ())
     calls = dict[str, dict[str, Any]]()

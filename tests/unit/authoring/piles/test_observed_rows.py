@@ -136,6 +136,17 @@ def test_the_function_is_named_on_the_command_line(
 
 
 @pytest.mark.processes
+def test_a_function_whose_name_has_underscores_beside_each_other(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name of its row has one hyphen there, as a pack with two cannot be loaded."""
+    text = "from up import lib\n\n\ndef _put__it():\n    lib.g = lambda: 'new'\n"
+    words = ("--observe", "--call", "pile.start:_put__it")
+    report = adopt(here, capsys, {"start": text}, *words)
+    assert list(kinds(report)) == ["pile-start-put-it"]
+
+
+@pytest.mark.processes
 def test_a_function_beside_rows_that_were_read(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
