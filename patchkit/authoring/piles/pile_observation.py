@@ -5,7 +5,7 @@ A pile is a package that patches upstream.
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.uses.scopes import imported
@@ -66,6 +66,7 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
     if not patching:
         patching = {reader.module.name for reader in pile.readers if reader.placements}
     acting = _acting_modules(pile, packages)
+    apart = _acting_modules(pile, packages | own_packages)
     # Where functions are called, their modules are imported, and what these import.
     if not options.calls:
         patching |= acting
@@ -85,7 +86,7 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
             perhaps=_imported_names(pile, packages),
             calls=[call for call, _ in options.calls],
             pile=own_packages,
-            apart=acting if len(acting) <= _MOST_APART else (),
+            apart=_fewest(apart, acting),
         )
     fault = observation.faults.get(options.package)
     if fault:
@@ -96,12 +97,21 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
     return ""
 
 
+def _fewest(*choices: Collection[str]) -> Collection[str]:
+    """Return the first choice of modules that are few enough to be told apart; none if none is."""
+    for modules in choices:
+        if len(modules) <= _MOST_APART:
+            return modules
+    return ()
+
+
 def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:
     """Return the modules of a pile that may change something of packages at import.
 
     Args:
         pile: The rows of the pile.
-        packages: The top-level packages that may be changed.
+        packages: The top-level packages that may be changed; with those of the pile, also by
+            functions of its other modules.
     """
     acting = set[str]()
     for reader in pile.readers:
