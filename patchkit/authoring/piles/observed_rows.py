@@ -299,17 +299,20 @@ class ObservedRows:
         # `up.lib.?` stands for a name that reading does not tell. A statement that changes a
         # container or a module is known by it, and what is observed by its items and names.
         owner = code.place.removesuffix(".?").removesuffix(".__dict__")
-        for name in dotted_names:
-            if name == code.place or name.startswith((f"{owner}.", f"{owner}[")):
-                return True
+        owners = [owner]
+        for is_definition in (False, True):
+            with suppress(ValueError):
+                placed = placed_target(
+                    self._pile.release, owner, is_definition=is_definition
+                )
+                owners.append(f"{placed.target}".replace(":", ".", 1))
+        for owner in owners:
+            for name in dotted_names:
+                if name == owner or name.startswith((f"{owner}.", f"{owner}[")):
+                    return True
         # `lib.f.__code__` is a part of a function: what is observed is the function.
         whole, _, part = code.place.rpartition(".__")
-        if part and whole in dotted_names:
-            return True
-        with suppress(ValueError):
-            placed = placed_target(self._pile.release, code.place, is_definition=False)
-            return str(placed.target) in targets
-        return False
+        return bool(part) and whole in dotted_names
 
     def _leave(self, change: ObservedChange) -> None:
         """List a change that no row makes, unless a statement that makes it is in the list."""
