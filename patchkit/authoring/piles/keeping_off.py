@@ -20,7 +20,8 @@ _OFF = '''
 def put_off(module, path, body=""):
     """Put a function that does nothing in the place of one; returns what takes that back.
 
-    If a body is named, the function returns what the body's call has returned.
+    If a body is named, the function returns what the body's call has returned; None if that body
+    is being loaded, as by the import of a module that calls the function.
     """
     owner = sys.modules[module]
     *outer, name = path.split(".")
@@ -30,7 +31,9 @@ def put_off(module, path, body=""):
 
     def nothing(*args, **kwargs):
         """Do nothing: a row has called the function, or will."""
-        return importlib.import_module(body).taken.returned if body else None
+        if body:
+            taken = getattr(importlib.import_module(body), "taken", None)
+            return getattr(taken, "returned", None)
 
     nothing.adopted = original
     setattr(owner, name, nothing)

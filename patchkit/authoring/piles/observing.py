@@ -50,8 +50,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     pile = request.get("pile", ())
     calls = dict[str, dict[str, Any]]()
     run = _PileRun(pile, upstream, request.get("apart", ()))
+    run.own = dict(snapshots.attributes(pile))
     for call in ["", *request.get("calls", ())]:  # '' stands for the import of the pile
-        run.own = dict(snapshots.attributes(pile))
         is_used = False
         with run:
             if call:
@@ -60,8 +60,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
                 step_faults = dict(_import(request["modules"]))
         faults |= step_faults
         upstream.end_step(call)
+        own_now = dict(snapshots.attributes(pile))
         if call:
-            own_now = dict(snapshots.attributes(pile))
             own_changes = [
                 ":".join(difference.attribute)
                 for difference in snapshots.differences(run.own, own_now)
@@ -71,6 +71,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
                 "is_used": is_used,
                 "own_changes": own_changes,
             }
+        run.own = own_now
     modules = set[str]()
     for change in upstream.changes:
         module = change["target"].partition(":")[0]

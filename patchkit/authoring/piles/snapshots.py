@@ -207,19 +207,24 @@ def differences(before: Attributes, after: Attributes) -> Iterator[AttributeDiff
     Yields:
         Each attribute, item or container that differs.
     """
-    owners = _owners(before)
+    changed = list[Attribute]()
     for attribute, value in after.items():
         original = before.get(attribute, _MISSING)
-        if _is_same(original, value):
-            continue
+        if original is not value and not _is_same(original, value):
+            changed.append(attribute)
+    gone = [attribute for attribute in before if attribute not in after]
+    # Only where they are needed: a package such as torch has a million attributes.
+    owners = _owners(before if changed else {})
+    for attribute in changed:
+        value = after[attribute]
         if _owner(attribute, value) not in owners:
             continue
         if _is_comparable(attribute, value, before, after):
+            original = before.get(attribute, _MISSING)
             yield _difference(attribute, original, value)
-    owners = _owners(after)
-    for attribute, value in before.items():
-        if attribute in after:
-            continue
+    owners = _owners(after if gone else {})
+    for attribute in gone:
+        value = before[attribute]
         if _owner(attribute, value) not in owners:
             continue
         if _is_comparable(attribute, value, before, after):

@@ -8,6 +8,7 @@ from authoring.piles.pile_of_up import (
     PROBE,
     START,
     World,
+    adopt,
     both,
     here,
     kinds,
@@ -149,3 +150,28 @@ print(json.dumps([told, lib.g()]))
 """
     rows = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
     assert here.answer(f"{rows}{program}") == [["done", "done"], ["new", 1]]
+
+
+@pytest.mark.processes
+def test_a_function_that_the_package_calls_as_it_is_imported(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is a call like that of an entry point; a package has no stand-in."""
+    here.module("pile.__init__", "from pile import patches\nDONE = patches.apply()\n")
+    text = """
+from up import lib
+
+def apply():
+    for name in ("f", "g"):
+        setattr(lib, name, lambda *args, name=name, **words: ("new", name))
+    return ["f", "g"]
+"""
+    report = adopt(here, capsys, {"patches": text}, "--observe")
+    assert report["left"] == []
+    assert set(report["observed"]["depths"].values()) == {"taken"}
+    start = "import pile\n"
+    theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
+    rows = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
+    assert here.answer(f"{rows}{start}{PROBE}") == theirs
+    armed = f"import patchkit.auto\n{start}{PROBE}"
+    assert here.answer(armed, PATCHKIT_PATCHES="mine") == theirs
