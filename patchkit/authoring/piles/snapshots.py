@@ -307,9 +307,9 @@ def _owner(attribute: Attribute, value: Any) -> Attribute:
 
 def _is_same(original: Any, value: Any) -> bool:
     """Return whether two values of an attribute are one object, or hold the same objects."""
-    if not _is_a(original, Held):
+    if type(original) is not Held:
         return original is value
-    if not _is_a(value, Held):
+    if type(value) is not Held:
         return False
     old = original.value
     new = value.value
