@@ -153,7 +153,8 @@ class TakenBody:
         self.changes: list[Change] = []
         taken_names = ["Taken", "taken", *names]
         places = ""
-        text = ""
+        values = ""
+        decorators = ""
         for change in changes:
             target = Target.parse(change.target)
             word = re.sub(r"\W+", "_", target.qualname).strip("_")
@@ -162,14 +163,14 @@ class TakenBody:
             places += f'        "{name}": {_place(target)!r},\n'
             row_change = _row_change(change, name)
             self.changes.append(row_change)
-            template = _VALUE
             if isinstance(row_change, Decorate):
-                template = _DECORATOR
-            text += template.format(name=name, target=change.target)
+                decorators += _DECORATOR.format(name=name, target=change.target)
+            else:
+                values += _VALUE.format(name=name)
         head = _TAKEN.format(
             module=f"{pack}.{TAKEN_MODULE}", function=function, places=places
         )
-        self.text = head + text
+        self.text = head + values + decorators
 
 
 def _place(target: Target) -> tuple[object, ...]:
