@@ -21,7 +21,7 @@ EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
 # A caller's own modules decide nothing here; and without bytecode each child compiles all anew.
 unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
-export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e
+export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench \
@@ -92,6 +92,9 @@ e2e-rest: env-vllm ## All others
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e -m "not triton" $(E2E)
 
+sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minutes
+	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang
+
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null
 	.envs/vllm-0.32.0-python-3.12/bin/python -m pytest $(EFFECTS) tests/e2e/test_second_runner.py
@@ -121,6 +124,7 @@ lint: env-unit   ## Style, types, layers, the limits of quality.toml
 	$(UNIT)/ruff format --check .
 	$(UNIT)/mypy
 	$(UNIT)/mypy --explicit-package-bases $(AROUND)
+	$(UNIT)/mypy --explicit-package-bases tests/sglang
 	$(UNIT)/lint-imports
 	$(QUALITY) --check
 
@@ -147,6 +151,9 @@ env-unit:        ## The environment of the unit tests, .envs/unit
 
 env-vllm:        ## The environment with vLLM, Ray and torch for CPU
 	@$(PYTHON) lab/environments.py vllm-0.32.0 > /dev/null
+
+env-sglang:      ## The environment with SGLang and torch for CPU
+	@$(PYTHON) lab/environments.py sglang-0.5.23 > /dev/null
 
 env-ray235:      ## The same vLLM on Ray 2.35.0, and on the Ray of env-vllm
 	@$(PYTHON) lab/environments.py ray-2.35.0 vllm-0.32.0 > /dev/null

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIMNPU = REPOSITORY / "examples" / "simnpu"
 CONFORMANCE = REPOSITORY / "examples" / "conformance"
+SGLANG_CPU = REPOSITORY / "examples" / "sglang_cpu"
 
 TORCH = "2.13.0"
 RAY = "ray[client]==2.60.0"
@@ -90,6 +91,19 @@ TRAINING = (
     *("accelerate", "triton", "msgspec", "psutil", "protobuf", "sentencepiece"),
     *("pillow", "einops", "tyro", "regex", "wrapt>=1.17"),
 )
+# What SGLang 0.5.23 imports on a CPU: its own requirements name builds for CUDA.
+OF_SGLANG = (
+    *("aiohttp", "anthropic", "compressed-tensors", "datasets", "einops", "distro"),
+    *("easydict", "fastapi", "gguf", "interegular", "IPython", "llguidance"),
+    *("mistral_common", "modelscope", "msgspec", "ninja", "numba==0.65.1", "numpy"),
+    *("nvidia-ml-py", "openai==2.8.0", "openai-harmony", "orjson", "outlines==0.1.11"),
+    *("packaging", "partial_json_parser", "pillow", "prometheus-client", "psutil"),
+    *("py-spy", "pybase64", "pydantic", "python-dateutil", "python-multipart"),
+    *("pyzmq", "regex", "requests", "scipy", "sentencepiece", "setproctitle"),
+    *("soundfile", "tiktoken", "timm", "tokenizers==0.23.2", "tqdm"),
+    *("transformers==5.19.0", "uvicorn", "uvloop", "watchfiles", "xgrammar==0.2.7"),
+    *("xxhash", "zstandard", "blobfile"),
+)
 # Named by old wheels for CPUs, which run without them, and have no build for what they are beside.
 NO_TRITON = ("triton; sys_platform == 'never'",)
 NO_IPEX = ("intel_extension_for_pytorch; sys_platform == 'never'",)
@@ -148,6 +162,22 @@ def simnpu_layer() -> Layer:
     return Layer(
         "the simulated NPU machine", ("--no-deps", *arguments), watched=watched
     )
+
+
+def sglang(version: str) -> Recipe:
+    """A release of SGLang that runs engines on a CPU, with stand-ins for what needs a GPU."""
+    title = f"torch for CPU and what SGLang {version} imports (some GB, minutes)"
+    imported = Layer(title, ("torch", RAY, *OF_SGLANG, *TESTING), torch=TORCH)
+    upstream = Layer(f"SGLang {version}", ("--no-deps", f"sglang=={version}"))
+    stand_ins = Layer(
+        "stand-ins for packages of GPUs",
+        ("--no-deps", "--reinstall", str(SGLANG_CPU)),
+        watched=(
+            SGLANG_CPU / "pyproject.toml",
+            SGLANG_CPU / "sglang_cpu" / "__init__.py",
+        ),
+    )
+    return Recipe((imported, upstream, stand_ins, patchkit_layer()), python="3.11")
 
 
 def old_vllm(transformers: str, *more: str) -> Recipe:
@@ -246,6 +276,7 @@ RECIPES = {
         vllm_nightly.build,
         python="3.12",
     ),
+    "sglang-0.5.23": sglang("0.5.23"),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     # Imported alone, by piles that are for it.

@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 - a checkout may meet any Python
     )
 
 from patchkit.core import unchecked as _unchecked  # noqa: F401 - first: what comes later is unchecked
+from patchkit.core.engines.engine import Engine
 from patchkit.core.rows.declaration import (
     Add,
     AddField,
@@ -56,6 +57,7 @@ __all__ = [
     "BeforeImport",
     "Decorate",
     "Edit",
+    "Engine",
     "Patch",
     "ProcessRow",
     "Provide",

@@ -64,6 +64,10 @@ class ProcessRowError(PatchkitError):
     """A row of a process that an entry point leads to is malformed."""
 
 
+class EngineError(PatchkitError):
+    """An engine that an entry point leads to is malformed."""
+
+
 class CanonicalError(PatchkitError):
     """A value has no text that is the same in every process."""
 
@@ -160,7 +164,7 @@ def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
 
 
 def _in_brackets(place: tuple[str, int | None] | None) -> str:
-    """Write a file and a line for the end of a message."""
+    """Write a file and a line for the end of a message; '' for None."""
     if place is None:
         return ""
     file, line = place

@@ -1,32 +1,37 @@
-"""Collects the rows of this process: of patches, checked and put in order, and of processes."""
+"""Collects the rows of this process, checked and put in order, and the engines that are known."""
 
 from __future__ import annotations
 
 import importlib
-import os
 import re
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from patchkit.core.engines.entry_points import (
+    entries_here,
+    installed_engines,
+    installed_packs,
+    installed_processes,
+    own_engines,
+    own_processes,
+    pack_modules,
+)
 from patchkit.core.rows import declaration
 from patchkit.core.rows.declaration import Patch, Role, Row
-from patchkit.core.rows.processes import GROUP as PROCESSES
-from patchkit.core.rows.processes import ProcessRow, ProcessTable, check_processes
+from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.rules import check_pack, check_patch
 from patchkit.errors import (
     DeclarationError,
     PatchkitError,
-    ProcessRowError,
     near,
     shown,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from importlib.metadata import EntryPoint
     from types import ModuleType
 
+    from patchkit.core.engines.engine import Engine
+    from patchkit.core.rows.processes import ProcessRow
     from patchkit.settings import Settings
 
     StandIns = Callable[[str, DeclarationError], Iterable[Row]]
@@ -42,10 +47,6 @@ _FOLDER_ROLES = {
 OWN_PACKS = ("patchkit.platform", "patchkit.worker")
 OPTIONAL_PACKS = ("patchkit.data_llm",)
 """Shipped, and off unless asked for."""
-OWN_PROCESSES = "patchkit.platform.processes"
-"""Where patchkit's own rows of processes are."""
-
-GROUP = "patchkit.patches"
 
 
 class Registry:
@@ -53,17 +54,24 @@ class Registry:
 
     Args:
         rows: The rows of patches, in the order of their packs.
-        processes: The rows that say how processes are known; None for patchkit's own.
+        engines: The engines whose processes are known; None for patchkit's own.
+        processes: The rows that say how processes are known; None for those of the engines.
 
     Raises:
         DeclarationError: A name is a duplicate, an `after` is unknown, or several make a circle.
     """
 
     def __init__(
-        self, rows: Iterable[Row] = (), processes: Iterable[ProcessRow] | None = None
+        self,
+        rows: Iterable[Row] = (),
+        engines: Iterable[Engine] | None = None,
+        processes: Iterable[ProcessRow] | None = None,
     ) -> None:
+        if engines is None:
+            engines = own_engines()
+        self.engines = tuple(engines)
         if processes is None:
-            processes = own_processes()
+            processes = own_processes(self.engines)
         self.processes = ProcessTable(processes)
         declared: dict[str, Row] = {}
         for row in rows:
@@ -94,12 +102,14 @@ class Registry:
 
         Raises:
             DeclarationError: A pack or a row is malformed, or rows do not go together.
+            EngineError: An engine is malformed.
             ProcessRowError: A row of a process is malformed.
         """
-        entries = _installed()
-        packs = packs_for(settings, extra, _modules(entries))
-        processes = installed_processes(entries)
-        return cls(_read_packs(packs, stand_ins), processes)
+        entries = entries_here()
+        packs = packs_for(settings, extra, pack_modules(entries))
+        engines = installed_engines(entries)
+        processes = installed_processes(entries, engines)
+        return cls(_read_packs(packs, stand_ins), engines, processes)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -155,113 +165,6 @@ def is_own_pack(name: str) -> bool:
         name: The name of its module.
     """
     return name in OWN_PACKS
-
-
-def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the modules in the entry-point group `patchkit.patches`.
-
-    Args:
-        path: The folders to search; None for `sys.path`.
-    """
-    return _modules(_installed(path))
-
-
-def _modules(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
-    """Return the modules of packs that entry points name, in the order of their names."""
-    modules = {entry.name: entry.value for entry in entries if entry.group == GROUP}
-    return tuple([modules[name] for name in sorted(modules)])
-
-
-def _installed(path: Iterable[str] | None = None) -> list[EntryPoint]:
-    """Find the entry points in patchkit's groups.
-
-    Importing `importlib.metadata` takes 30 ms, so this does it only if an `entry_points.txt` file
-    contains the name of a group.
-    """
-    if path is None:
-        path = sys.path
-    folders = [folder or "." for folder in path]
-    if not any(_may_hold_packs(folder) for folder in folders):
-        return []
-    from importlib.metadata import distributions  # noqa: PLC0415 - see above
-
-    entries: list[EntryPoint] = []
-    for dist in distributions(path=folders):
-        entries += [
-            entry for entry in dist.entry_points if entry.group in {GROUP, PROCESSES}
-        ]
-    return entries
-
-
-def own_processes() -> tuple[ProcessRow, ...]:
-    """Return patchkit's own rows of processes.
-
-    Raises:
-        ProcessRowError: One of them is malformed.
-    """
-    return _read_processes("patchkit", OWN_PROCESSES, present=())
-
-
-def installed_processes(
-    entries: Iterable[EntryPoint] | None = None,
-) -> tuple[ProcessRow, ...]:
-    """Read the rows of processes of installed packages, after patchkit's own.
-
-    Args:
-        entries: The entry points of what is installed; None to look for them.
-
-    Returns:
-        All rows of processes.
-
-    Raises:
-        ProcessRowError: An entry point leads to no rows, or to one that is malformed.
-    """
-    rows = own_processes()
-    if entries is None:
-        entries = _installed()
-    for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
-        dist = entry.dist.name if entry.dist is not None else "unknown"
-        where = f"distribution {dist}, entry point {entry.name!r} of {PROCESSES}"
-        rows += _read_processes(where, entry.value, rows)
-    return rows
-
-
-def _read_processes(
-    where: str, module: str, present: tuple[ProcessRow, ...]
-) -> tuple[ProcessRow, ...]:
-    """Import a module and return its `PROCESSES`, which must not repeat rows that are present."""
-    try:
-        declared = importlib.import_module(module).PROCESSES
-    except (Exception, SystemExit) as error:  # a script that is imported may exit
-        fault = f"{module!r} ({type(error).__name__}: {error})"
-        expected = "a module that can be imported and holds PROCESSES"
-        raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
-    return check_processes(where, declared, present)
-
-
-def _may_hold_packs(folder: str) -> bool:
-    """Whether a folder of `sys.path` may hold entry points of patchkit's groups."""
-    # A zip file is not opened; any may hold packs, except Python's own, such as `python311.zip`.
-    if os.path.isfile(folder):  # noqa: PTH113 - importing pathlib slows every start
-        return not folder.endswith("python{}{}.zip".format(*sys.version_info))
-    patches = GROUP.encode()
-    processes = PROCESSES.encode()
-    return any(
-        patches in text or processes in text for text in _entry_point_files(folder)
-    )
-
-
-def _entry_point_files(folder: str) -> Iterator[bytes]:
-    """Yield the content of each `entry_points.txt` of the distributions in a folder."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208
-    except OSError:
-        return
-    for name in names:
-        if name.endswith((".dist-info", ".egg-info")):
-            path = f"{folder}/{name}/entry_points.txt"
-            with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-                yield file.read()
 
 
 def _read_packs(

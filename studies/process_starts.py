@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.analysis.upstream.reading.tree import open_tree
 from patchkit.analysis.upstream.resolving.resolve import Resolver
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.target import Target
-from patchkit.registry import own_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

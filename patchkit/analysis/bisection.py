@@ -93,10 +93,11 @@ class Search:
             ]
         return self._shrunk(culprits)
 
-    def last(self, patches: Patches) -> list[str]:
+    def removable(self, patches: Patches) -> list[str]:
         """Return the patches of a set that no other patch of the set needs to come before it.
 
-        These are the ones to blame: the others may be in the set only because these need them.
+        These can be removed without the others. In a minimal set they are the ones to blame: the
+        others may be in it only because these need them.
 
         Args:
             patches: The set, with names of `order` only.
@@ -119,30 +120,38 @@ class Search:
             Its position. If no trial has failed here, it is the last one, which is only assumed to
             be it: the caller tries that. None if all patches together were tried, and do not fail.
         """
-        # With the culprits, the first `passing` candidates pass, and the first `failing` fail.
-        # Until a trial has failed, `failing` is all candidates, which are only assumed to fail.
-        passing = 0
-        failing = len(candidates)
-        passes = 0
-        while failing - passing > 1:
-            is_doubtful = passes == _TRUSTED_PASSES and failing == len(candidates)
+        # Together with the culprits, the first `passing_count` candidates pass, and the first
+        # `failing_count` fail. Until a trial has failed, the latter are all candidates, which are
+        # only assumed to fail.
+        passing_count = 0
+        failing_count = len(candidates)
+        passed_trials = 0
+        while failing_count - passing_count > 1:
+            has_failed = failing_count < len(candidates)
+            # After several passes, all candidates are tried: does anything fail at all?
+            is_doubtful = passed_trials == _TRUSTED_PASSES and not has_failed
             if is_doubtful and not self.fails(culprits.union(candidates)):
                 return None
-            middle = passing + _lower_part(failing - passing)
+            middle = passing_count + _lower_part(failing_count - passing_count)
             if self.fails(culprits.union(candidates[:middle])):
-                failing = middle
+                failing_count = middle
             else:
-                passing = middle
-                passes += 1
-        # The first `passing` candidates pass, and with the next one they fail: its index.
-        return passing
+                passing_count = middle
+                passed_trials += 1
+        # The passing candidates fail with the next one, whose index is their number.
+        return passing_count
 
     def _shrunk(self, culprits: Patches) -> Patches:
         """Remove patches one by one, again and again, as long as the others still fail.
 
-        A patch that another one of the set needs is never removed before that one.
+        Args:
+            culprits: A set that fails.
+
+        Returns:
+            A set of some of them that still fails, and from which no patch can be removed.
         """
-        for name in self.last(culprits):
+        # A patch that another one of the set needs is not removable before that one is gone.
+        for name in self.removable(culprits):
             remaining = culprits - {name}
             if self.fails(remaining):
                 return self._shrunk(remaining)

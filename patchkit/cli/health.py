@@ -7,13 +7,13 @@ from contextlib import suppress
 from patchkit.analysis.check.coverage import package_of
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
+from patchkit.core.engines.entry_points import GROUP
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project, entry_points_of
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import UpstreamError, VersionError
-from patchkit.registry import GROUP
 from patchkit.settings import Settings
 
 _SECONDS = 1.0

@@ -15,6 +15,8 @@ from urllib3.exceptions import HTTPError
 
 from patchkit.cli.output import say
 from patchkit.cli.report.words import count
+from patchkit.core.engines.engine import server_in
+from patchkit.core.engines.entry_points import installed_engines
 
 _PROMPT = "Hello"
 _MAX_TOKENS = 8
@@ -105,12 +107,15 @@ class ServerRequests:
             host = "127.0.0.1"
         if ":" in host:  # an IPv6 address
             host = f"[{host}]"
-        port = _option(argv, "--port") or "8000"
+        server = server_in(argv, installed_engines())
+        port = _option(argv, "--port") or (server.port if server else "8000")
         self.url = f"http://{host}:{port}"
         self.faults: list[str] = []
         """What went wrong, for the user."""
         self.has_ended_server = False
-        key = _option(argv, "--api-key") or os.environ.get("VLLM_API_KEY")
+        key = _option(argv, "--api-key")
+        if server is not None and not key:
+            key = os.environ.get(server.key_variable)
         self._headers = {}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import patchkit
 from patchkit.cli.report.here import HealthLine
+from patchkit.core.engines.engine import Engine
+from patchkit.core.engines.entry_points import own_engines
 from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 
 SITECUSTOMIZE_FOLDER = str(
     Path(patchkit.__file__).absolute().parent / "runtime" / "bootstrap" / "run"
 )
 """The folder whose `sitecustomize` arms a Python process."""
-_PLUGIN_GROUPS = ("vllm.platform_plugins", "vllm.general_plugins")
 
 
 class NotCarried(NamedTuple):
@@ -56,6 +57,7 @@ def ways_in(
     environ: Mapping[str, str],
     folders: Iterable[str] | None = None,
     not_carried: NotCarried = _ALL_CARRIED,
+    engines: Iterable[Engine] | None = None,
 ) -> Iterator[HealthLine]:
     """Check which ways in are active: by which of them patchkit gets into processes.
 
@@ -63,6 +65,7 @@ def ways_in(
         environ: The variables of the process to check.
         folders: The folders whose `.pth` files Python reads, or None for those of this Python.
         not_carried: The packs that the plugin and the bootstrap do not read.
+        engines: The engines that may load a plugin; None for those that patchkit knows by itself.
 
     Yields:
         A line for each way in, and a warning where PATCHKIT is set and has no effect.
@@ -82,7 +85,12 @@ def ways_in(
         yield _way_in(
             "warn", "PATCHKIT=1", "arms nothing by itself: there is no bootstrap here"
         )
-    yield _plugin(environ.get("VLLM_PLUGINS"), not_carried)
+    if engines is None:
+        engines = own_engines()
+    for engine in engines:
+        if engine.plugin_groups:
+            allowed = environ.get(engine.plugin_variable)
+            yield _plugin(engine, allowed, not_carried)
     if is_under_run:
         yield _way_in("ok", "patchkit run", "active: this process was started by it")
     else:
@@ -128,31 +136,35 @@ def _bootstrap(
     return _way_in("note", "bootstrap", f"installed, waits for PATCHKIT=1, in {folder}")
 
 
-def _plugin(allowed: str | None, not_carried: NotCarried) -> HealthLine:
-    """Return the line on patchkit's plugin for vLLM.
+def _plugin(engine: Engine, allowed: str | None, not_carried: NotCarried) -> HealthLine:
+    """Return the line on patchkit's plugin for an engine.
 
     Args:
-        allowed: The value of `VLLM_PLUGINS`, which names the plugins to load; None for all.
+        engine: The engine.
+        allowed: The value of the variable that names the plugins to load; None for all.
         not_carried: The packs that the plugin does not read.
     """
-    names = _plugin_names()
+    subject = f"{engine.name} plugin"
+    names = _plugin_names(engine)
     if not names:
-        return _way_in("note", "vLLM plugin", "not installed here")
+        return _way_in("note", subject, "not installed here")
     if allowed is not None:
         excluded = [name for name in names if name not in allowed.split(",")]
         if excluded:
-            consequence = f"leaves out {', '.join(excluded)}: vLLM will not load it"
-            return _way_in(
-                "warn", "vLLM plugin", f"VLLM_PLUGINS={allowed} {consequence}"
+            left_out = ", ".join(excluded)
+            message = (
+                f"{engine.plugin_variable}={allowed} leaves out {left_out}: {engine.name} will "
+                "not load it"
             )
-    message = f"installed: active in every vLLM process{not_carried}"
-    return _way_in(not_carried.mark, "vLLM plugin", message)
+            return _way_in("warn", subject, message)
+    message = f"installed: active in every {engine.name} process{not_carried}"
+    return _way_in(not_carried.mark, subject, message)
 
 
-def _plugin_names() -> list[str]:
-    """Return the names under which patchkit is installed as a plugin of vLLM."""
+def _plugin_names(engine: Engine) -> list[str]:
+    """Return the names under which patchkit is installed as a plugin of an engine."""
     names: set[str] = set()
-    for group in _PLUGIN_GROUPS:
+    for group in engine.plugin_groups:
         for entry in entry_points(group=group):
             if entry.value.startswith("patchkit."):
                 names.add(entry.name)

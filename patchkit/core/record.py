@@ -215,7 +215,10 @@ def _keep_parameters(self: Record) -> None:
 
 
 def _init_of(cls: type[Record]) -> Any:
-    """Make the `__init__` of a class: the code of `_keep_parameters` with fields as parameters.
+    """Make the `__init__` of a class, with its fields as parameters.
+
+    Its code is that of `_keep_parameters`, which sets whatever parameters it has (`locals()`) as
+    attributes. So a copy of that code with other names of parameters is all that is needed.
 
     Raises:
         TypeError: A field without a default follows one that has a default.
@@ -230,11 +233,12 @@ def _init_of(cls: type[Record]) -> Any:
         co_nlocals=1 + len(cls._declared),
         co_varnames=parameters,
     )
-    # Python assigns `argdefs` to the last parameters, so no other one may have a default.
+    # Python takes `argdefs` for the defaults of the last parameters. So all that come before those
+    # have to be fields without a default.
     defaults = _defaults(cls, positional)
     required_count = len(positional) - len(defaults)
-    required = positional[:required_count]
-    if not defaults.keys().isdisjoint(required):
+    leading = positional[:required_count]
+    if any(name in defaults for name in leading):
         raise TypeError(
             f"{cls.__qualname__}: a field without default follows one that has it"
         )

@@ -58,7 +58,7 @@ class VLLMEngine(RowStage):
         if not pending:
             stages = engine_arguments.get("pipeline_parallel_size", 1)
             pending = math.ceil(1.1 * engine_arguments["max_num_seqs"] * stages)
-        if pending <= 0:
+        if pending <= 0:  # such as -1: any number
             pending = sys.maxsize
         self._pending = asyncio.Semaphore(pending)
         self._adapters: dict[str, Any] = {}

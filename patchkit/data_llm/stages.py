@@ -254,8 +254,9 @@ class HttpRequest(RowStage):
             return await super()._all(rows)
 
     async def _answer(self, row: Row) -> Row:
-        # Starts are `seconds` apart: this one is that long after the one before, or after now if
-        # the one before is over already. Without `seconds`, there is no wait.
+        # Requests start `seconds` apart. `_next_start` is when the one before starts, or has
+        # started: this one starts `seconds` later, or `seconds` from now if that start time has
+        # passed. So the first request waits, too. Without `seconds`, none does.
         now = time.monotonic()
         self._next_start = max(self._next_start, now) + (self._seconds or 0)
         await asyncio.sleep(self._next_start - now)

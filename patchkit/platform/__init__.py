@@ -86,7 +86,7 @@ PATCHES = (
     Patch(
         name="ray-actors-carry-patchkit",
         body="patch_actor",
-        requires=("vllm>=0.5,<0.34", "ray>=2.9,<3"),
+        requires=("ray>=2.9,<3",),
         roles=frozenset(Role),
         changes=(Wrap("ray.actor:ActorClass._remote", by="with_patchkit"),),
         why=(
@@ -94,7 +94,7 @@ PATCHES = (
             "the patches of the process that asked for them. A worker must know its packs and "
             "its role before its arguments are unpickled."
         ),
-        upstream="none: it is patchkit's own way into vLLM's actors",
+        upstream="none: it is patchkit's own way into engines' actors",
         sunset="Ray honours a setup hook in an actor's own runtime environment",
     ),
     *OLD_RAY,

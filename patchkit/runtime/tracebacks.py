@@ -72,32 +72,42 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 def _without_own(first: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the frames of patchkit and of importlib; None if none is left.
 
-    Frames of `importlib.import_module` are left out only where patchkit has called it. Before
-    Python 3.11 the first entry is still shown, whatever frame it is of.
+    The entries of the traceback are linked anew. Before Python 3.11 the first one is still shown,
+    whatever frame it is of.
     """
     kept: list[TracebackType] = []
     entry = first
-    follows_own = False
+    is_after_left_out = False
     while entry is not None:
         file = entry.tb_frame.f_code.co_filename
-        # patchkit imports bodies by `importlib.import_module`; a call by a body itself stays.
-        is_left_out = _is_own(file) or (follows_own and file == importlib.__file__)
+        # `_is_own` knows patchkit's files and the frozen part of importlib, but not the file of
+        # `importlib.import_module`: its frame is left out if patchkit has called it, to import a
+        # body, and stays if a body has.
+        is_called_by_own = is_after_left_out and file == importlib.__file__
+        is_left_out = _is_own(file) or is_called_by_own
         if not is_left_out:
             kept.append(entry)
-        follows_own = is_left_out
+        is_after_left_out = is_left_out
         entry = entry.tb_next
+    first_kept = _linked(kept)
+    if first is not None and first is not first_kept:
+        # The first entry is left out, but before Python 3.11, a bare `raise` shows it, whatever
+        # `__traceback__` is. So at least only entries that are kept follow it.
+        first.tb_next = first_kept
+    return first_kept
+
+
+def _linked(entries: list[TracebackType]) -> TracebackType | None:
+    """Make each entry of a traceback lead to the next of these; return the first, if any."""
     following: TracebackType | None = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         entry.tb_next = following
         following = entry
-    if first is not None and first is not following:
-        # Before Python 3.11, a bare `raise` uses the first entry, whatever `__traceback__` is.
-        first.tb_next = following
     return following
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is part of patchkit (but not of its packs) or of the import system."""
+    """Whether a file is part of patchkit (but not of its packs) or of the frozen importlib."""
     if file.startswith(_IMPORTLIB):
         return True
     folder, _, path = file.partition(_FOLDER + os.sep)

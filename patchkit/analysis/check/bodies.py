@@ -53,12 +53,16 @@ class BodyUses:
         """
         if row.patch.body is None:
             return []
+        body = row.body
+        known = self._by_body.get(body)
+        if known is not None:
+            return known
         # Threads that look into releases all ask for the same bodies: one reads, the others wait.
         with self._lock:
-            if row.body not in self._by_body:
-                uses = self._reachable(self._packs[row.pack], row.body)
-                self._by_body[row.body] = list(uses)
-            return self._by_body[row.body]
+            if body not in self._by_body:
+                uses = self._reachable(self._packs[row.pack], body)
+                self._by_body[body] = list(uses)
+            return self._by_body[body]
 
     def _reachable(self, pack: PackSource, body: str) -> Iterator[Use]:
         """Yield the uses of upstream in a body and in the modules of its own package it imports.

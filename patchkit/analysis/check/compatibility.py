@@ -5,7 +5,7 @@ allows both, and may leave out what has a default. The body's object has to take
 """
 
 from abc import ABC, ABCMeta
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator
 from inspect import Parameter
 from typing import NamedTuple
 
@@ -45,15 +45,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
     Returns:
         What is wrong, and with which call; None where ours takes every call.
     """
-    names = theirs.parameters.keys()
-    parameters = theirs.parameters.values()
-    by_name = {
-        parameter.name
-        for parameter in parameters
-        if parameter.kind is not parameter.POSITIONAL_ONLY
-    }
-    common = by_name & ours.parameters.keys()
-    for call in _representative_calls(parameters):
+    for call in _representative_calls(theirs.parameters.values()):
         # Each argument is the name of the parameter that it is meant for. So `bound.arguments`
         # shows which of our parameters gets it.
         kwargs = {name: name for name in call.kwargs}
@@ -61,7 +53,7 @@ def refused_call(theirs: Signature, ours: Signature) -> str | None:
             bound = ours.bind(*call.args, **kwargs)
         except TypeError as error:
             return f"{error}, when called as {call}"
-        swapped = _swapped(bound.arguments, names, common)
+        swapped = _swapped(bound.arguments, theirs, ours)
         if swapped:
             return f"{swapped}, when called as {call}"
     return None
@@ -122,22 +114,36 @@ def _names(parameters: Iterable[Parameter], *kinds: int) -> list[str]:
     return [parameter.name for parameter in parameters if parameter.kind in kinds]
 
 
-def _swapped(arguments: dict[str, object], names: Set[str], common: Set[str]) -> str:
+def _swapped(arguments: dict[str, object], theirs: Signature, ours: Signature) -> str:
     """Say that an argument arrives in another parameter than it is meant for; '' if none does.
 
-    A parameter that only has another name is no fault: `f(a)` may become `f(x)`.
+    A parameter that only has another name is no fault: `f(a)` may become `f(x)`. It is one if
+    either name means something else: `f(a, b)` may not become `f(b, a)` or, where callers may write
+    `a=…`, `f(x, a)`.
 
     Args:
         arguments: by the body's parameters, the name of upstream's parameter that is passed.
-        names: the names of upstream's parameters.
-        common: the names that both have, and by which callers may pass.
+        theirs: how upstream's object is called.
+        ours: how the body's object is called.
     """
     for parameter, passed in arguments.items():
         # What our `*args` and `**kwargs` collect is no string, and cannot be swapped.
-        is_renamed = isinstance(passed, str) and passed != parameter
-        if is_renamed and (parameter in names or passed in common):
+        if not isinstance(passed, str) or passed == parameter:
+            continue
+        is_for_another = parameter in theirs.parameters
+        # A call by that name would reach another parameter of ours than this call does.
+        has_other_home = passed in ours.parameters and _may_be_named(theirs, passed)
+        if is_for_another or has_other_home:
             return f"{passed!r} arrives as {parameter!r}"
     return ""
+
+
+def _may_be_named(signature: Signature, name: str) -> bool:
+    """Whether a signature has a parameter of this name, and callers may pass it by name."""
+    parameter = signature.parameters.get(name)
+    if parameter is None:
+        return False
+    return parameter.kind is not parameter.POSITIONAL_ONLY
 
 
 class Bases(NamedTuple):

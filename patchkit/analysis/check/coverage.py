@@ -47,6 +47,7 @@ class Coverage:
         self._packages_by_release: dict[str, frozenset[str]] = {}
         # By the name of the row and that of the release.
         self._due: dict[tuple[str, str], list[Change]] = {}
+        self._names: dict[str, frozenset[str]] = {}  # by the name of the release
 
     def without(self, names: Iterable[str]) -> "Coverage":
         """Return a copy of this coverage with some releases left out; it shares what is cached.
@@ -159,8 +160,10 @@ class Coverage:
         Args:
             release: the release.
         """
-        packages = map(canonical, self.packages_in(release))
-        return frozenset((release.project, *packages))
+        if release.name not in self._names:
+            packages = map(canonical, self.packages_in(release))
+            self._names[release.name] = frozenset((release.project, *packages))
+        return self._names[release.name]
 
     def targets(self, release: CheckedRelease) -> list[Target]:
         """Return the targets that changes of the rows need looked up in a release.

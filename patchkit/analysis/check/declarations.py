@@ -235,7 +235,8 @@ def _why_empty(
     versions = known_versions.get(project)
     if not of_project or not versions:
         return ""
-    if any(allows(of_project, project, version) for version in versions):
+    # The newest first: nearly all ranges have a recent version.
+    if any(allows(of_project, project, version) for version in reversed(versions)):
         return ""
     return f"no release of {project} matches {bounds}"
 

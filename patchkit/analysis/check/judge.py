@@ -1,6 +1,5 @@
 """Checks whether a change can be made in one release: what it needs, and what the release has."""
 
-import ast
 from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
@@ -29,12 +28,10 @@ from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.check.special_places import as_new_member, part_of_function
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
-    classes_of_super,
     mentions,
     method_of,
 )
 from patchkit.analysis.upstream.resolving.storage import HOOKS
-from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
@@ -225,7 +222,7 @@ class Judge:
         """Check what the decorator takes, and what it returns in the target's place."""
         decorator = self._body(change.by)
         if decorator is not None and decorator.is_sure:
-            node = self._body_node(change.by)
+            node = self._pack.definition(self._row, change.by)
             yield from decorator_faults(change.by, decorator, node, facts)
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
@@ -259,19 +256,7 @@ class Judge:
 
     def _has_bare_super(self, name: str) -> bool:
         """Whether an object of the body is a function that calls `super()` without arguments."""
-        node = self._body_node(name)
-        # "" stands for a call without arguments.
-        return isinstance(node, DEFS) and "" in classes_of_super(node)
-
-    def _body_node(self, name: str) -> ast.AST | None:
-        """Return the definition of an object of the body; None if there is none, or are several."""
-        if self._row.patch.body is None:
-            return None
-        resolver = self._pack.as_release.resolver
-        resolved = resolver.resolve(Target(self._row.body, name))
-        if len(resolved.variants) > 1 or not resolved.nodes:
-            return None
-        return resolved.nodes[0]
+        return "" in self._pack.classes_of_super(self._row, name)
 
     def _recursion(self, change: Replace, facts: Facts) -> Iterator[Fault]:
         """Check a subclass in the place of its base, whose methods say `super(Name, self)`.
@@ -279,7 +264,7 @@ class Judge:
         `Name` is the subclass then, so `super(Name, self).f()` in the base's `f` finds that very
         method again: endless recursion, unless the subclass has an `f` that does not call it.
         """
-        node = self._body_node(change.by)
+        node = self._pack.definition(self._row, change.by)
         name = change.place.qualname
         home = (facts.module, facts.qualname)
         # Methods find `Name` in the module that defines their class. If the target is an imported

@@ -1,5 +1,6 @@
 """Reads packs as source and as rows, so that a fault of one row does not hide the others."""
 
+import ast
 import functools
 import importlib
 import re
@@ -14,6 +15,8 @@ from patchkit.analysis.check.findings import Finding, Place
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.tree import Tree
+from patchkit.analysis.upstream.resolving.code_kinds import classes_of_super
+from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.core.rows.declaration import Patch, Row
 from patchkit.core.rows.target import Target
 from patchkit.errors import DeclarationError, place_of_row, shown
@@ -142,6 +145,8 @@ class PackSource:
         # The folder that its top package is in: `/lib` for `a.b` at `/lib/a/b`.
         self.root = module_path.parents[name.count(".")]
         self._row_places: dict[str, Place] = {}
+        # By the body and the name in it.
+        self._classes_of_super: dict[tuple[str, str], Collection[str]] = {}
         # The whole top package, as bodies import helpers from all of it. It has no version.
         package = name.partition(".")[0]
         source = Tree(f"pack {name}", None, self.root, package)
@@ -179,6 +184,41 @@ class PackSource:
             name: The object's name in the body.
         """
         return self.as_release.facts(Target(row.body, name))
+
+    def definition(self, row: Row, name: str) -> ast.AST | None:
+        """Return the definition of an object of a row's body.
+
+        Args:
+            row: The row.
+            name: The object's name in the body.
+
+        Returns:
+            The definition; None if there is none, or if there are several.
+        """
+        if row.patch.body is None:
+            return None
+        resolved = self.as_release.resolver.resolve(Target(row.body, name))
+        if len(resolved.variants) > 1 or not resolved.nodes:
+            return None
+        return resolved.nodes[0]
+
+    def classes_of_super(self, row: Row, name: str) -> Collection[str]:
+        """Name the classes that a function of a row's body passes to `super`, "" for none passed.
+
+        Args:
+            row: The row.
+            name: The function's name in the body.
+
+        Returns:
+            The dotted names; none if the object is no function.
+        """
+        # The same for every release, of which there may be hundreds.
+        key = (row.body, name)
+        if key not in self._classes_of_super:
+            node = self.definition(row, name)
+            names = classes_of_super(node) if isinstance(node, DEFS) else set()
+            self._classes_of_super[key] = names
+        return self._classes_of_super[key]
 
     def place(self, row: Row, name: str = "") -> Place:
         """Return the file and line of an object of a row's body; if it has none, of the row.

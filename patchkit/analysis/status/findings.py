@@ -82,7 +82,7 @@ def _out_of_place(process: ProcessStatus) -> Iterator[ProcessFinding]:
     # A process with a digest has entered a role, so it is recognized after all.
     if process.unknown and not process.digests:
         message = (
-            f"unrecognized process: {process.unknown} has vLLM loaded; register it under the "
+            f"unrecognized process: {process.unknown}; register it under the "
             "patchkit.processes entry point"
         )
         yield ProcessFinding("unknown", message, process)

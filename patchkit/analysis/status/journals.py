@@ -167,7 +167,8 @@ def _read_process_fact(process: ProcessStatus, event: str, entry: JournalEntry) 
         case "unmet":
             process.unmet = entry.text_by_name("reasons")
         case "unknown":
-            process.unknown = entry.text("target")
+            engine = entry.text("engine") or "an engine"
+            process.unknown = f"{entry.text('target')} has {engine} loaded"
         case "left-without":
             process.left_without[entry.text("name")] = entry.text("reason")
         case "full":

@@ -10,13 +10,12 @@ import os
 import re
 import stat
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 _PROC = Path("/proc")
-_VLLM_LIBRARY = re.compile(rb"/vllm/[^\n]*\.so\b")
-_VLLM_TITLE = "VLLM::"
 _VARIABLES = ("PATCHKIT", "PATCHKIT_JOURNAL")
 """The environment variables of a process that are read."""
 _LARGEST = 8 * 1024 * 1024
@@ -32,11 +31,15 @@ _Processes = dict[int, _Process]
 """Processes by pid."""
 
 
-def look(directory: str | None) -> dict[str, Any]:
+def look(
+    directory: str | None, engines: Sequence[Sequence[str]] = ()
+) -> dict[str, Any]:
     """Collect the journals and processes of this node.
 
     Args:
         directory: The folder of the journals; None or "" for the value of PATCHKIT_JOURNAL here.
+        engines: How processes of each engine are recognized: its name, its package, and what titles
+            of its processes begin with.
 
     Returns:
         `journals`: the content of each, by file name. `unreadable`: by file name, why it cannot be
@@ -60,7 +63,7 @@ def look(directory: str | None) -> dict[str, Any]:
         "error": error,
         "journals": journals,
         "unreadable": unreadable,
-        "processes": _processes(host, journals, directory),
+        "processes": _processes(host, journals, directory, engines),
         "bodies": _bodies(journals),
         "now": time.time(),
     }
@@ -149,7 +152,10 @@ def _bodies(journals: dict[str, bytes]) -> dict[str, str]:
 
 
 def _processes(
-    host: str, journals: dict[str, bytes], directory: str | None
+    host: str,
+    journals: dict[str, bytes],
+    directory: str | None,
+    engines: Sequence[Sequence[str]],
 ) -> _Processes | None:
     """Describe the running processes that belong to some journals, by pid; None without /proc."""
     if not (_PROC / "self" / "stat").exists():
@@ -159,7 +165,7 @@ def _processes(
     family = _related(running, writers, directory)
     for pid in family:
         process = running[pid]
-        details = _details(pid, process, is_writer=pid in writers)
+        details = _details(pid, process, engines, is_writer=pid in writers)
         process.update(details)
     return {pid: running[pid] for pid in family}
 
@@ -185,30 +191,41 @@ def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
     return {pid for origin, pid in origins if origin == host}
 
 
-def _details(pid: int, process: _Process, *, is_writer: bool) -> dict[str, Any]:
-    """Find out whether patchkit is missing in a process: it runs vLLM, and writes no journal.
+def _details(
+    pid: int,
+    process: _Process,
+    engines: Sequence[Sequence[str]],
+    *,
+    is_writer: bool,
+) -> dict[str, Any]:
+    """Find out whether patchkit is missing in a process: it runs an engine, and writes no journal.
 
     Returns:
-        `title`: the command line, or what the process has replaced it by. `vllm`: whether it has
-        vLLM loaded although it writes no journal; False for each writer. `environ`: if so,
-        patchkit's variables in its environment, which may say why; else empty.
+        `title`: the command line, or what the process has replaced it by. `engine`: the name of the
+        engine that it has loaded although it writes no journal; "" for each writer. `environ`: if
+        so, patchkit's variables in its environment, which may say why; else empty.
     """
     arguments = _proc_file(pid, "cmdline")
     command = arguments.replace(b"\0", b" ")
     title = command.decode(errors="replace").strip()
-    lacks_journal = False
-    # A process that was just forked has its parent's vLLM, and may have no journal yet.
+    engine = ""
+    # A process that was just forked has its parent's engine, and may have no journal yet.
     if not is_writer and _age(process) > _SECONDS_AFTER_FORK:
-        lacks_journal = title.startswith(_VLLM_TITLE) or _has_library(pid)
-    environ = {}
-    if lacks_journal:
-        environ = _environ(pid)
-    return {"title": title, "vllm": lacks_journal, "environ": environ}
+        engine = _engine_in(pid, title, engines)
+    environ = _environ(pid) if engine else {}
+    return {"title": title, "engine": engine, "environ": environ}
 
 
-def _has_library(pid: int) -> bool:
-    """Whether a process has mapped a library of vLLM into its memory."""
-    return _VLLM_LIBRARY.search(_proc_file(pid, "maps")) is not None
+def _engine_in(pid: int, title: str, engines: Sequence[Sequence[str]]) -> str:
+    """Name the engine that a process says in its title, or has mapped a library of; "" for none."""
+    for name, _, *titles in engines:
+        if title.startswith(tuple(titles)):
+            return name
+    mapped = _proc_file(pid, "maps")
+    for name, package, *_ in engines:
+        if re.search(rb"/%s/[^\n]*\.so\b" % package.encode(), mapped):
+            return name
+    return ""
 
 
 def _stat(entry: Path) -> _Process | None:

@@ -19,9 +19,9 @@ from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.patches import compare_bodies
 from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
 from patchkit.analysis.status.runs import Run
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
-from patchkit.registry import own_processes
 
 Running = dict[str, dict[int, dict[str, Any]]]
 """By host and pid, what `node.look` returns for a running process."""
@@ -163,9 +163,7 @@ def _without_journal(
         reason = "was started and left no journal"
         if is_starting:
             reason = "was started and has no journal yet"
-        roles = []
-        if child.role:
-            roles.append(child.role)
+        roles = child.role.split(",") if child.role else []
         yield ProcessStatus(
             host=parent.host,
             pid=child.pid,
@@ -185,12 +183,12 @@ def _without_journal(
 def _unknown_processes(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
-    """Return a process for each running one that has vLLM, no journal, and no parent's claim."""
+    """Return a process for each running one with an engine, no journal, and no parent's claim."""
     by_pid = _by_pid(process for process in processes if process.alive)
     unknown = []
     for host, local_processes in running.items():
         for pid, facts in local_processes.items():
-            if facts["vllm"] and (host, pid) not in by_pid:
+            if facts["engine"] and (host, pid) not in by_pid:
                 unknown.append(_unknown_process(host, pid, facts, table))
     by_pid.update(_by_pid(unknown))  # their parents may be unknown, too
     for process in unknown:
@@ -204,15 +202,15 @@ def _unknown_process(
     host: str, pid: int, facts: Mapping[str, Any], table: ProcessTable
 ) -> ProcessStatus:
     """Return the process for facts of `node.look`; its title may show its role."""
-    reason = "has vLLM loaded, without a journal"
+    reason = f"has {facts['engine']} loaded, without a journal"
     if facts["environ"].get("PATCHKIT", "").strip() == "0":
-        reason = "has vLLM loaded, PATCHKIT=0 in its environment"
+        reason = f"has {facts['engine']} loaded, PATCHKIT=0 in its environment"
     title = facts["title"]
     # The title may be a process's own, or the name that its parent gave it.
     row = table.by_prefix("title", title) or table.by_prefix("name", title)
-    roles = []
-    if row and row.role:
-        roles.append(str(row.role))
+    roles: list[str] = []
+    if row:
+        roles = [str(role) for role in sorted(row.roles)]
     return ProcessStatus(
         host=host,
         pid=pid,

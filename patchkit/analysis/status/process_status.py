@@ -272,7 +272,7 @@ class ProcessStatus:
         looked: When it last reported such modules, or calls of targets without their patch.
         glanced: When it last reported which targets of applied patches were called.
         unmet: By patch that stays armed, why it does not apply here, such as for its version.
-        unknown: What it runs, if it has vLLM loaded and no row describes it.
+        unknown: What it runs and which engine it has loaded, if no row describes it.
         left_without: By patch, why the patch has no process.
         children: The processes that it started.
         probed: By target, what `patchkit probe` observes.

@@ -3,7 +3,7 @@
 import importlib
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from patchkit.analysis.status import node
@@ -45,11 +45,14 @@ class RayNodes:
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()
 
-    def look(self, directory: str | None) -> list[dict[str, Any]]:
+    def look(
+        self, directory: str | None, engines: Sequence[Sequence[str]] = ()
+    ) -> list[dict[str, Any]]:
         """Run `node.look` on every node that is alive.
 
         Args:
             directory: The folder of the journals; None for the value of PATCHKIT_JOURNAL there.
+            engines: How processes of each engine are recognized, as `node.look` takes it.
 
         Returns:
             The result of `node.look` for each node; for one that does not answer, with `error`.
@@ -57,7 +60,8 @@ class RayNodes:
         pending = {}
         for ray_node in self._ray.nodes():
             if ray_node["Alive"]:
-                pending[self._ask(ray_node["NodeID"], directory)] = ray_node
+                reference = self._ask(ray_node["NodeID"], directory, engines)
+                pending[reference] = ray_node
         # All nodes work at once. What is returned here is ignored: `_answer` asks for each node
         # whether it is done.
         self._ray.wait(list(pending), num_returns=len(pending), timeout=self._patience)
@@ -79,7 +83,9 @@ class RayNodes:
         except Exception as error:
             raise RayError(f"--ray {address}: {_first_line(error)}") from error
 
-    def _ask(self, node_id: str, directory: str | None) -> Any:
+    def _ask(
+        self, node_id: str, directory: str | None, engines: Sequence[Sequence[str]]
+    ) -> Any:
         """Start `node.look` as a task on a node, and return Ray's reference to its result."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         # Not soft: on this node, or not at all.
@@ -91,7 +97,7 @@ class RayNodes:
         task = self._ray.remote(node.look)
         # Without a claim to a CPU, the task also runs where all of them are in use.
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
-        return task.options(**options).remote(directory)
+        return task.options(**options).remote(directory, engines)
 
     def _answer(self, reference: Any, ray_node: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a task, or an `error` if it has failed or is not done yet."""

@@ -170,7 +170,7 @@ def _with_source(
     ]
     return dataclasses.replace(
         facts,
-        owner=_owner(resolver, target, resolution),
+        owner=_inherited_from(resolver, target, resolution),
         fingerprint=of_resolution(resolution),
         shape=shape,
         wording=_wording(resolver, target, resolution),
@@ -239,21 +239,25 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
     return wording.mark
 
 
-def _owner(resolver: Resolver, target: Target, resolution: Resolution) -> str:
-    """Name the class that a member is inherited from; '' if the target's own class defines it."""
-    # A module's name is not inherited, nor is `method = function`: no class defines that function.
-    if not _is_member(target) or "." not in resolution.qualname:
+def _inherited_from(resolver: Resolver, target: Target, resolution: Resolution) -> str:
+    """Name the class that a member is inherited from; '' if it is not inherited."""
+    # A name of a module, or an item of a container, is not inherited.
+    if not _is_member(target):
         return ""
-    owner_qualname = resolution.qualname.rpartition(".")[0]
+    defining_qualname = resolution.qualname.rpartition(".")[0]
+    # No class defines what `method = function` has bound: a function of a module.
+    if not defining_qualname:
+        return ""
     named_class = resolver.resolve(target.holder)
     if named_class.kind is not Kind.CLASS:  # an object has the member
         return ""
-    if (named_class.module, named_class.qualname) == (
+    is_own = (named_class.module, named_class.qualname) == (
         resolution.module,
-        owner_qualname,
-    ):
+        defining_qualname,
+    )
+    if is_own:
         return ""
-    return f"{resolution.module}:{owner_qualname}"
+    return f"{resolution.module}:{defining_qualname}"
 
 
 def _is_member(target: Target) -> bool:

@@ -242,7 +242,7 @@ def _parts_of_field(
             if not _is_idle(statement, in_class=in_class)
         ]
         if isinstance(node, ast.ClassDef):
-            value = _in_order(value)
+            value = _with_sorted_methods(value)
     return [_part(child) for child in value]
 
 
@@ -325,7 +325,7 @@ def _is_idle(statement: ast.AST, *, in_class: bool) -> bool:
     )
 
 
-def _in_order(body: list[ast.AST]) -> list[ast.AST]:
+def _with_sorted_methods(body: list[ast.AST]) -> list[ast.AST]:
     """Move the methods of a class whose order does not matter to its end, sorted by name.
 
     These are the undecorated ones that are defined once; all other statements stay in order.

@@ -37,6 +37,7 @@ def provided_by(
         assignments: What the file assigns.
         uses: What the file uses, each with the number of the function that it runs in.
     """
+    # By name, the uses that need it. A guarded one does not, nor one that replaces the name.
     readers: dict[str, list[tuple[Use, int]]] = {}
     for use, scope in uses:
         if not use.guarded and not use.is_replacement:

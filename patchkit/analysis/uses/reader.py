@@ -44,8 +44,8 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         has not read it before: then `up.x` exists, whatever the release has.
     """
     uses: list[Use] = []
-    provided: set[str] = set()
-    attributes: set[str] = set()
+    provided: set[str] = set()  # names that exist because the files assign them
+    attributes: set[str] = set()  # names of all other attributes that they read
     for tree in trees:
         reader = _Reader(tree, frozenset(roots))
         reader.read()
@@ -54,15 +54,20 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
             reader.assignments, zip(reader.uses, reader.scopes, strict=True)
         )
         attributes |= reader.attributes
-    return [_with_readers(use, attributes) for use in with_assigned(uses, provided)]
+    return [_marked_if_read(use, attributes) for use in with_assigned(uses, provided)]
 
 
-def _with_readers(use: Use, attributes: Collection[str]) -> Use:
-    """Return a use; an override is marked if it is called as one of some attributes."""
+def _marked_if_read(use: Use, attributes: Collection[str]) -> Use:
+    """Return a use, with `read_here` if it is an override whose name the files read themselves.
+
+    Args:
+        use: The use.
+        attributes: The names of all attributes that the files read.
+    """
     name = use.target.qualname.rpartition(".")[2]
-    if use.how != "override" or name not in attributes:
-        return use
-    return use._replace(read_here=True)
+    if use.how == "override" and name in attributes:
+        return use._replace(read_here=True)
+    return use
 
 
 class _Reader:
@@ -177,8 +182,8 @@ class _Reader:
 
     def _visit(self, node: ast.AST) -> None:
         """Read a node by the method that is named after its class, or else its children."""
-        special = getattr(self, f"_{type(node).__name__}", self._children)
-        special(node)
+        read = getattr(self, f"_{type(node).__name__}", self._children)
+        read(node)
 
     def _children(self, node: ast.AST) -> None:
         """Read the parts of a node.

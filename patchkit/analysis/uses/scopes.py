@@ -99,9 +99,9 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
     for node in ast.walk(tree.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, target, _ in imported(node, tree):
-                # An earlier statement may have bound the name to something else, or it is None
-                # already.
-                if targets.setdefault(name, target) != target:
+                # What the name stands for by an earlier statement; None if that is unknown.
+                earlier_target = targets.setdefault(name, target)
+                if earlier_target != target:
                     targets[name] = None
         else:
             bound = _bound_name(node)
@@ -120,9 +120,10 @@ def _bound_name(node: ast.AST) -> str | None:
         return node.arg
     if isinstance(node, ast.alias):
         return None  # a part of an import; it has a `name` too
-    # A definition, an `except E as name`, or a pattern of `match`: `case C() as name`,
-    # `case [*name]`, `case {**rest}`.
-    name = getattr(node, "name", getattr(node, "rest", None))
+    if isinstance(node, ast.MatchMapping):
+        return node.rest  # `case {**rest}`
+    # A definition, an `except E as name`, or a pattern: `case C() as name`, `case [*name]`.
+    name = getattr(node, "name", None)
     if isinstance(name, str):
         return name
     return None
@@ -228,8 +229,10 @@ class Guards:
             return False
         if _ends(node.body) or _ends(node.orelse):
             return True
+        if at_import:
+            return False
         # In a function, a release that lacks something need not call it.
-        return not at_import and (_raises(node.body) or _raises(node.orelse))
+        return _raises(node.body) or _raises(node.orelse)
 
 
 def _is_parent(node: ast.Try, children: Collection[ast.AST]) -> bool:

@@ -22,6 +22,7 @@ def changed_imports(
     """
     names: list[str] = []
     for name, statement in after.imports.items():
+        # A name that only the new version imports is for `new_imports`.
         old = before.imports.get(name, statement)
         if old == statement or _is_of_same_package(old, statement):
             continue
@@ -36,22 +37,23 @@ def new_imports(
     """Return the names that only the new version imports, and that somebody may look for.
 
     A package, and a module with `__all__`, import names for others; else only edited code needs an
-    import at the top of its module. A name may also have been another thing.
+    import at the top of its module. Also, the old version may have defined a name that is imported
+    by now.
 
     Args:
         before: The old version.
         after: The new version.
         used: The names that edited code uses.
     """
-    wanted = _exported(after).union(used)
-    found: list[str] = []
+    needed = _exported(after).union(used)
+    names: list[str] = []
     for name, statement in after.imports.items():
         if name in before.imports or statement.startswith(_FUTURE):
             continue
-        is_for_others = after.tree.is_package or name in wanted
-        if is_for_others or binds(before, name):
-            found.append(name)
-    return found
+        is_needed = after.tree.is_package or name in needed
+        if is_needed or binds(before, name):
+            names.append(name)
+    return names
 
 
 def binds(module: Definitions, name: str) -> bool:

@@ -17,18 +17,19 @@ def outermost(
     Args:
         names: qualified names.
         baseline: the qualified names that are there.
-        remade: the names of definitions that become whole other ones.
+        remade: the names of definitions that become whole other ones; their members do not count,
+            either.
 
     Returns:
         The names, in their order.
     """
     missing = [name for name in names if name not in baseline]
-    found: list[str] = []
+    outermost_names: list[str] = []
     for name in missing:
         owner, _, _ = name.rpartition(".")
         if owner not in missing and owner not in remade:
-            found.append(name)
-    return found
+            outermost_names.append(name)
+    return outermost_names
 
 
 def definition_hash(node: ast.stmt) -> str:

@@ -15,7 +15,7 @@ _BLOCK = "if 1:\n"
 def with_literal_defaults(
     text: str, names: Collection[str], values: Mapping[str, ast.expr]
 ) -> str | None:
-    """Return a function whose defaults say the new values of names: `limit=2` for `limit=LIMIT`.
+    """Return a function with the new values of names in its defaults: `limit=2` for `limit=LIMIT`.
 
     Args:
         text: The function, with the indentation that it has in its module.
@@ -25,29 +25,31 @@ def with_literal_defaults(
     Returns:
         The text; None where a value is no literal, or where a decorator uses one of the names.
     """
-    changed = frozenset(names)
+    changed_names = frozenset(names)
     inner_text = _indented(text)
     block = f"{_BLOCK}{inner_text}"
     function = _function(block)
     for decorator in function.decorator_list:
-        if names_in(decorator) & changed:
+        if names_in(decorator) & changed_names:
             return None
 
     def changes(content: bytes) -> Iterator[TextChange]:
         definition = _function(content.decode())
         for default in _defaults(definition):
-            if names_in(default) & changed:
+            if names_in(default) & changed_names:
                 start, end = span(content, default)
                 value = literal_value(default, values)
                 yield start, end, repr(value)
 
     try:
         new_block = rewritten(block.encode(), changes)
-    except ValueError:
+    except ValueError:  # of `literal_value`: a value is no literal
         return None
     result = new_block.decode().removeprefix(_BLOCK)
-    if text[:1].isspace():
+    was_indented = text[:1].isspace()
+    if was_indented:
         return result
+    # Without the space that `_indented` has put before each line.
     lines = [line.removeprefix(" ") for line in result.split("\n")]
     return "\n".join(lines)
 

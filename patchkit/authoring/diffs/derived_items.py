@@ -29,38 +29,43 @@ def with_derived(
         before: The old version of the module.
         after: The new version.
         items: The items that differ, by the name of their table.
-        changed: The names whose statements differ; their changes have what follows.
+        changed: The names whose statements differ, such as those of these tables. Nothing is added
+            for them: their own changes bring their new values.
 
     Returns:
         The items by table; none for a table that is made from a changed one and stays the same.
     """
-    found: dict[str, list[ChangedItem]] = {}
-    for name, changed_ones in items.items():
-        found[name] = list(changed_ones)
+    items_by_table: dict[str, list[ChangedItem]] = {}
+    for name, changed_in_table in items.items():
+        items_by_table[name] = list(changed_in_table)
     inner_tables = set(_changed_inside(after, items))
-    # A table stands below those that it is made from.
+    # In the order of the text: a table stands below those that it is made from.
     for name, node in after.named.items():
         value = getattr(node, "value", None)
-        if name in changed or "." in name or value is None:
+        is_of_class = "." in name
+        if name in changed or is_of_class or value is None:
             continue
-        # `ALIAS = TABLE` is the same table.
+        # `ALIAS = TABLE` is the same table, and has its items already.
         is_alias = isinstance(value, ast.Name)
-        if is_alias or names_in(value).isdisjoint(found):
+        if is_alias or names_in(value).isdisjoint(items_by_table):
             continue
         derived = _derived(before, after, value, inner_tables)
         if derived is not None:
-            found[name] = derived
-    return found
+            items_by_table[name] = derived
+    return items_by_table
 
 
 def _changed_inside(
     module: Definitions, items: Mapping[str, Sequence[ChangedItem]]
 ) -> Iterator[int]:
-    """Yield the ids of tables in a table that stay the same objects, and get other items."""
-    for name, changed_ones in items.items():
+    """Yield the ids of tables in a table that stay the same objects, and get other items.
+
+    They are told by identity, as another table with the same text is another object.
+    """
+    for name, changed_in_table in items.items():
         value = getattr(module.named[name], "value", None)
         table = _table(module, value) or {}
-        for item in changed_ones:
+        for item in changed_in_table:
             first_key = item.keys[0]
             is_inside = len(item.keys) > 1
             if is_inside and first_key in table:
@@ -75,16 +80,18 @@ def _derived(
 ) -> list[ChangedItem] | None:
     """Return the items by which what an expression makes differs; None if that is not told.
 
+    The expression is made of tables, or is a call that keeps one, as `Registry({…})` does.
+
     Args:
         before: The old version of the module.
         after: The new version.
         value: The expression, which is the same in both.
-        inner_tables: The ids of values that stay the same objects.
+        inner_tables: The ids of values that stay the same objects, and get other items.
     """
     if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
         (argument,) = value.args
-        name = dotted(value.func)
-        attribute = _first_field(after, name)
+        class_name = dotted(value.func)
+        attribute = _first_field(after, class_name)
         inner_items = _derived(before, after, argument, inner_tables)
         if not attribute or inner_items is None:
             return None
@@ -94,19 +101,16 @@ def _derived(
     new = _table(after, value)
     if old is None or new is None or not old.keys() <= new.keys():
         return None
-    found: list[ChangedItem] = []
+    items: list[ChangedItem] = []
     for key, item_value in new.items():
         is_new = key not in old
-        is_same = False
-        if not is_new:
-            old_text = ast.dump(old[key])
-            new_text = ast.dump(item_value)
-            is_same = old_text == new_text
+        is_same = not is_new and ast.dump(old[key]) == ast.dump(item_value)
+        # A table of which an item changes is the same object here: it has that item already.
         is_changed_inside = id(item_value) in inner_tables
         if not is_same and not is_changed_inside:
             item = ChangedItem((key,), item_value, is_new)
-            found.append(item)
-    return found
+            items.append(item)
+    return items
 
 
 def _table(module: Definitions, node: ast.expr | None, depth: int = 9) -> _Table | None:
@@ -139,6 +143,7 @@ def _of_display(module: Definitions, node: ast.Dict, depth: int) -> _Table | Non
         if isinstance(key, ast.Constant):
             table[key.value] = value
             continue
+        # The key of `**TABLE` is None; any other key is no constant here.
         unpacked = _table(module, value, depth)
         if key is not None or unpacked is None:
             return None
@@ -149,7 +154,7 @@ def _of_display(module: Definitions, node: ast.Dict, depth: int) -> _Table | Non
 def _of_comprehension(
     module: Definitions, node: ast.DictComp, depth: int
 ) -> _Table | None:
-    """Return the table of `{k: f(v) for k, v in TABLE.items() if v == 1}`."""
+    """Return the table of `{k: f(v) for k, v in TABLE.items() if v == 1}`; None for other forms."""
     generator = node.generators[0]
     function = getattr(generator.iter, "func", None)
     target = generator.target
@@ -166,16 +171,17 @@ def _of_comprehension(
         return None
     table: _Table = {}
     for key, value in source.items():
-        names = dict(_bound(value_target, value))
+        # The values of the loop's variables in this turn, as expressions.
+        loop_values = dict(_bound(value_target, value))
         key_text = repr(key)
-        names[key_name] = ast.parse(key_text, mode="eval").body
-        tests = [value_in_turn(test, names) for test in generator.ifs]
-        holds = [_holds(test) for test in tests]
-        if None in holds:
+        loop_values[key_name] = ast.parse(key_text, mode="eval").body
+        tests = [value_in_turn(test, loop_values) for test in generator.ifs]
+        answers = [_holds(test) for test in tests]
+        if None in answers:  # a test that cannot be read
             return None
-        if all(holds):
-            in_turn = value_in_turn(node.value, names)
-            table[key] = _Texts().visit(in_turn)
+        if all(answers):
+            new_value = value_in_turn(node.value, loop_values)
+            table[key] = _Texts().visit(new_value)
     return table
 
 
@@ -220,13 +226,20 @@ class _Texts(ast.NodeTransformer):
 
 
 def _first_field(module: Definitions, name: str) -> str:
-    """Return the attribute that has the first argument of a class; '' where that is not told."""
+    """Return the attribute in which an object has the first argument that its class is called with.
+
+    Args:
+        module: The module.
+        name: The name of the class.
+
+    Returns:
+        The attribute; '' where that is not told, or where the name is none of a class.
+    """
     node = module.named.get(name)
     if not isinstance(node, ast.ClassDef):
         return ""
     for statement in node.body:
-        is_field = isinstance(statement, ast.AnnAssign) and is_dataclass(node)
-        if is_field and isinstance(statement, ast.AnnAssign):
+        if isinstance(statement, ast.AnnAssign) and is_dataclass(node):
             return dotted(statement.target)
         if isinstance(statement, DEFS) and statement.name == "__init__":
             return _attribute_set(statement)

@@ -47,7 +47,8 @@ class DiffOptions(NamedTuple):
     Args:
         strip: how many folders to leave out of each path, as `patch -p`; None to find out.
         prefix: what stands before each path in the release; '' to find out.
-        file: the path of the one file that it is for; '' where the diff says that.
+        file: the path of the one file that it is for; '' where the diff says which files it
+            changes.
         keep_going: whether hunks that do not fit are listed, and the others applied.
     """
 
@@ -77,7 +78,7 @@ class DiffFiles:
     _failed: list[tuple[str, FailedHunk]] = field(default_factory=list)
 
     def read(self, text: str) -> None:
-        """Apply a diff.
+        """Apply a diff: fill in `files`, and `left` with what the release has no place for.
 
         Args:
             text: the diff.
@@ -89,6 +90,7 @@ class DiffFiles:
         paths = release_paths(diffs, self.source.paths(), self.options.prefix)
         for diff in diffs:
             self._apply(diff, paths)
+        # Without -N, `diff -r` only names files that one of the folders lacks.
         for folder, name in _ONLY_IN.findall(text):
             self._leave(f"{folder}/{name}", _NO_CONTENT)
         if self._failed and not self.options.keep_going:
@@ -124,11 +126,11 @@ class DiffFiles:
         """Apply the diff of one file; a renamed file becomes one that is gone and a new one."""
         path_in_diff = diff.old or diff.new or ""
         is_new = diff.old is None
-        # Without git, a new file has the path that it would have had before.
+        # Other tools than git give a new file an old path, too: that of the file itself.
         if _may_be_new(diff) and not paths.find(path_in_diff, is_new=False):
             is_new = True
         path = self._path_in_release(path_in_diff, paths, is_new=is_new)
-        if path is None:
+        if path is None:  # it is in the list of what the release has no place for
             return
         old = None if is_new else self.source.read(path)
         result = applied(diff.hunks, old or b"")
@@ -149,21 +151,19 @@ class DiffFiles:
         self, path: str, paths: ReleasePaths, *, is_new: bool
     ) -> str | None:
         """Return the path of a file in the release; None, and list it, where there is none."""
-        found = paths.find(path, is_new=is_new)
-        if len(found) == 1:
-            return found[0]
+        found_paths = paths.find(path, is_new=is_new)
+        if len(found_paths) == 1:
+            return found_paths[0]
         reason = _NO_FILE
-        if found:
-            reason = (
-                f"the release has {' and '.join(found)}: --prefix says which one it is"
-            )
+        if found_paths:
+            reason = f"the release has {' and '.join(found_paths)}: --prefix says which one it is"
         self._leave(path, reason)
         return None
 
     def _leave(self, path: str, reason: str) -> None:
         """List a file of the diff that the release has no place for."""
-        known = {code.file for code in self.left}
-        if path not in known:
+        listed = {code.file for code in self.left}
+        if path not in listed:
             self.left.append(
                 UnexpressedCode(path, line=1, code="", reason=reason, place=path)
             )
@@ -183,4 +183,7 @@ class DiffFiles:
 
 def _may_be_new(diff: FileDiff) -> bool:
     """Whether the only hunk of a file adds lines to nothing."""
-    return len(diff.hunks) == 1 and not diff.hunks[0].old and diff.hunks[0].first == 1
+    if len(diff.hunks) != 1:
+        return False
+    hunk = diff.hunks[0]
+    return not hunk.old and hunk.first == 1

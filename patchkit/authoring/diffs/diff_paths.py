@@ -36,7 +36,8 @@ class ReleasePaths:
             is_new: Whether the diff creates the file; then the release need only have its package.
         """
         if not self.prefix.strip("/"):
-            # Folders such as `src/` in turn; the last, '', leaves the path as it is.
+            # Without the folders of `ROOTS` such as `src/` in turn; the last of them, '', leaves
+            # the path as it is.
             candidates = [path.removeprefix(root) for root in reversed(ROOTS)]
         else:
             candidates = [f"{self.prefix.strip('/')}/{path}"]
@@ -49,10 +50,12 @@ class ReleasePaths:
 
     def _fits(self, path: str, *, is_new: bool) -> bool:
         """Whether a path is that of a module of the release, or of a new one in its packages."""
-        is_there = path in self.paths
-        if is_new:
-            is_there = is_there or path.partition("/")[0] in self._packages
-        return is_there and MODULE.fullmatch(path) is not None
+        if MODULE.fullmatch(path) is None:
+            return False
+        if path in self.paths:
+            return True
+        top = path.partition("/")[0]
+        return is_new and top in self._packages
 
     @cached_property
     def _packages(self) -> set[str]:
@@ -60,27 +63,37 @@ class ReleasePaths:
         return {path.partition("/")[0] for path in self.paths}
 
     def _by_suffix(self, path: str, *, is_new: bool) -> list[str]:
-        """Find a path without its first folders, or one that has further folders before it."""
+        """Find paths of the release that only end like a path of a diff, or the reverse.
+
+        Returns:
+            The path without its first folders, if that fits; else the paths that have further
+            folders before it, of which there may be several.
+        """
         for tail in _tails(path):
             if "/" in tail and self._fits(tail, is_new=is_new):
                 return [tail]
-        if not is_new:
-            return [
-                known
-                for known in sorted(self.paths)
-                if known.endswith(f"/{path}") and MODULE.fullmatch(known)
-            ]
+        if is_new:
+            return self._in_folders_like(path)
+        longer_paths: list[str] = []
+        for release_path in sorted(self.paths):
+            ends_alike = release_path.endswith(f"/{path}")
+            if ends_alike and MODULE.fullmatch(release_path):
+                longer_paths.append(release_path)
+        return longer_paths
+
+    def _in_folders_like(self, path: str) -> list[str]:
+        """Return paths for a new file in each folder of the release that ends like its folder."""
         folder, _, name = path.rpartition("/")
         if not folder:
             return []
-        found: dict[str, None] = {}
-        for known in sorted(self.paths):
-            known_folder, _, _ = known.rpartition("/")
-            candidate = f"{known_folder}/{name}"
-            is_alike = known_folder.endswith(f"/{folder}")
-            if is_alike and MODULE.fullmatch(candidate):
-                found[candidate] = None
-        return list(found)
+        candidates: dict[str, None] = {}
+        for release_path in sorted(self.paths):
+            release_folder, _, _ = release_path.rpartition("/")
+            candidate = f"{release_folder}/{name}"
+            ends_alike = release_folder.endswith(f"/{folder}")
+            if ends_alike and MODULE.fullmatch(candidate):
+                candidates[candidate] = None
+        return list(candidates)
 
 
 def _tails(path: str) -> Iterator[str]:

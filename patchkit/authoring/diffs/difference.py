@@ -117,8 +117,8 @@ class ModuleDifference:
     changes: list[Change] = field(default_factory=list)
     left: list[UnexpressedCode] = field(default_factory=list)
     _names_in_edits: set[str] = field(default_factory=set)
-    _items: dict[str, list[ChangedItem]] = field(default_factory=dict)
-    _stale: dict[str, StaleUse] = field(default_factory=dict)
+    _items: dict[str, list[ChangedItem]] = field(default_factory=dict)  # by table
+    _stale: dict[str, StaleUse] = field(default_factory=dict)  # by what the use defines
 
     @property
     def module(self) -> str:
@@ -136,26 +136,15 @@ class ModuleDifference:
         return self.code.text
 
     def run(self) -> None:
-        """Fill in the changes: new definitions first, as changed ones may use them."""
+        """Fill in `changes` and `left`."""
         old = self.before.named
         new = self.after.named
-        changed = [
-            name
-            for name in new
-            if name in old and definition_hash(old[name]) != definition_hash(new[name])
-        ]
-        for name in changed:
-            values = (getattr(node, "value", None) for node in (old[name], new[name]))
-            items = changed_items(*values)
-            if items:
-                self._items[name] = items
-        derived = with_derived(self.before, self.after, self._items, changed)
-        changed += [name for name in derived if name not in self._items]
-        self._items = derived
+        changed = self._find_changed()
         uses = stale_uses(self.before, self.after, self._changed_names(changed))
         self._stale = {use.name: use for use in uses if use.name}
         # A function that becomes a class, or the reverse, takes what is in it along.
         remade = {name for name in changed if type(old[name]) is not type(new[name])}
+        # New definitions first, as changed ones may use them.
         for name in [*outermost(new, old, remade), *changed]:
             self._express(name, new[name])
         for use in uses:
@@ -166,12 +155,30 @@ class ModuleDifference:
         self._list_unnamed()
         self._bind_imports()
 
+    def _find_changed(self) -> list[str]:
+        """Return the names whose definitions differ; fill in the changed items of tables."""
+        changed: list[str] = []
+        for name, node in self.after.named.items():
+            old = self.before.named.get(name)
+            if old is None or definition_hash(old) == definition_hash(node):
+                continue
+            changed.append(name)
+            old_value = getattr(old, "value", None)
+            items = changed_items(old_value, getattr(node, "value", None))
+            if items:
+                self._items[name] = items
+        derived = with_derived(self.before, self.after, self._items, changed)
+        # Tables whose text is the same, and that are made from changed ones.
+        changed += [name for name in derived if name not in self._items]
+        self._items = derived
+        return changed
+
     @cached_property
     def _changed_imports(self) -> list[str]:
         return changed_imports(self.before, self.after, self.release)
 
     def _changed_names(self, changed: Iterable[str]) -> ChangedNames:
-        """Sort what differs by how it is used: as a value, by a call, or as a table."""
+        """Sort what differs: values, functions, tables. Imports may be of values or functions."""
         names = ChangedNames(
             values=set(self._changed_imports),
             functions=set(self._changed_imports),
@@ -208,17 +215,20 @@ class ModuleDifference:
 
     def _can_be_remade(self, use: StaleUse) -> bool:
         """Whether a change can give what was made the new values that it was made from."""
-        known = {*self.code.parts, *self._changed_imports}
-        if not use.name or use.called or not use.values <= known:
+        if not use.name or use.called:
+            return False
+        # The body has the new values of these names, or imports them.
+        names_with_new_values = {*self.code.parts, *self._changed_imports}
+        if not use.values <= names_with_new_values:
             return False
         if isinstance(use.node, DEFS):
             return self._with_new_defaults(use.name, use.node) is not None
         return use.calls_only_builtins
 
     def _with_new_defaults(self, name: str, node: ast.stmt) -> str | None:
-        """Return the new text of a function, whose defaults say changed constants by value.
+        """Return the new text of a function, with changed constants in its defaults by value.
 
-        None where a default that is made from them is no literal.
+        Where no default uses one, that is its text as it stands. None where a value is no literal.
         """
         text = self.after.text(node)
         use = self._stale.get(name)
@@ -238,12 +248,12 @@ class ModuleDifference:
 
     def _list_unnamed(self) -> None:
         """List new statements that define nothing, such as a call: no change can express them."""
-        known = {of_nodes([node]) for node in self.before.unnamed}
+        old_hashes = {of_nodes([node]) for node in self.before.unnamed}
         inside = set(self._nodes_of_new_classes())
         for node in self.after.unnamed:
             # Nothing under `if TYPE_CHECKING:` runs, so that nothing is lost.
             is_idle = is_for_types(node) or does_nothing(node)
-            if is_idle or node in inside or of_nodes([node]) in known:
+            if is_idle or node in inside or of_nodes([node]) in old_hashes:
                 continue
             self._list_unexpressed(name="", node=node, reason=_AT_IMPORT)
 
@@ -290,22 +300,10 @@ class ModuleDifference:
         target = f"{self.module}:{name}"
         self._refuse(target)
         old = self.before.named.get(name)
-        owner = name.rpartition(".")[0]
-        if owner and isinstance(node, ast.AnnAssign):
+        if "." in name and isinstance(node, ast.AnnAssign):
             is_new = old is None
             if is_field(self.release, target, node, is_new=is_new):
-                self._refuse(f"{self.module}:{owner}")
-                class_node = self.after.named[owner]
-                change = new_field(
-                    target,
-                    class_node,
-                    node,
-                    self._values,
-                    self.after.imports,
-                    is_new=is_new,
-                )
-                self.code.import_names(names_in(node.annotation))
-                return [change]
+                return [self._field(name, node, is_new=is_new)]
         if old is None:
             return [self._added(name, node)]
         if name in self._items:
@@ -323,6 +321,21 @@ class ModuleDifference:
             return [self._replaced(target, by, unrelated=not made_alike(old, node))]
         self._names_in_edits |= names_in(node)
         return [Edit(target, old=edit.old, new=edit.new) for edit in text_edits]
+
+    def _field(self, name: str, node: ast.AnnAssign, *, is_new: bool) -> Change:
+        """Return the change that adds a field to its dataclass, and import what its type names."""
+        owner = name.rpartition(".")[0]
+        self._refuse(f"{self.module}:{owner}")
+        change = new_field(
+            f"{self.module}:{name}",
+            self.after.named[owner],
+            node,
+            self._values,
+            self.after.imports,
+            is_new=is_new,
+        )
+        self.code.import_names(names_in(node.annotation))
+        return change
 
     def _added(self, name: str, node: ast.stmt) -> Change:
         """Return the change for a new definition; a Replace of what its class inherits.
@@ -342,7 +355,8 @@ class ModuleDifference:
         return Add(target, by=by)
 
     def _replaced(self, target: str, by: str, *, unrelated: bool = False) -> Replace:
-        """Return a Replace; the callers of what takes other arguments are changed, too."""
+        """Return a Replace, `unrelated` for an object of another kind or with other decorators."""
+        # Or for one that takes other arguments: the diff changes its callers, too.
         is_unrelated = unrelated or target in self.verdicts.unrelated
         return Replace(target, by=by, unrelated=is_unrelated)
 

@@ -36,7 +36,7 @@ class DifferenceBody:
     after: Definitions
     imports: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
-    _lines: dict[str, int] = field(default_factory=dict)
+    _lines: dict[str, int] = field(default_factory=dict)  # in the new version, by name
 
     @cached_property
     def _module_name(self) -> str:
@@ -79,13 +79,14 @@ class DifferenceBody:
         """
         node = self.after.named[name]
         owner = name.rpartition(".")[0]
-        last = name.rpartition(".")[2]
-        if last in _PARTS_OF_PROPERTY:
+        own_name = name.rpartition(".")[2]
+        if own_name in _PARTS_OF_PROPERTY:
             raise ScaffoldError("part of a property can be edited, not replaced")
         if owner:
             self._refuse_names_of_class(owner, node)
-        by = last
-        if owner and last in {*self.parts, *self.after.named, *self.after.imports}:
+        by = own_name
+        taken_names = {*self.parts, *self.after.named, *self.after.imports}
+        if owner and own_name in taken_names:
             by = name.replace(".", "_")
         text = self.after.moved_out(name, by)
         text = reading_at_calls(text, self._rebindable, self._module_name)
@@ -113,9 +114,8 @@ class DifferenceBody:
             name += "_"
         source = self.after.tree.source.decode(errors="replace")
         text = ast.get_source_segment(source, value) or ""
-        if not _is_expression(
-            text, value
-        ):  # it is made from others, and stands nowhere
+        if not _is_expression(text, value):
+            # It stands nowhere in the source: it was made from the items of another table.
             text = ast.unparse(value)
         if "\n" in text:  # in brackets, its further lines may begin anywhere
             text = f"({text})"
@@ -142,16 +142,17 @@ class DifferenceBody:
                 self.imports[name] = f"from {self.before.tree.name} import {name}"
 
     def _refuse_names_of_class(self, owner: str, node: ast.stmt) -> None:
-        """Raise ScaffoldError if a member uses names of its class as the class is made."""
+        """Raise ScaffoldError if a value or a class in a class uses names of that as it is made."""
+        if isinstance(node, DEFS):
+            return
         names = names_at_import(node, with_annotations=False)
-        is_function = isinstance(node, DEFS)
         for name in sorted(names):
-            if f"{owner}.{name}" in self.after.binders and not is_function:
+            if f"{owner}.{name}" in self.after.binders:
                 raise ScaffoldError(f"it uses {name}, which is a name of its class")
 
 
 def _is_expression(text: str, value: ast.expr) -> bool:
-    """Whether a text is that of an expression."""
+    """Whether a text is that of a given expression."""
     try:
         parsed = ast.parse(f"({text})", mode="eval").body
     except SyntaxError:

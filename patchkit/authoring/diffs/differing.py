@@ -36,7 +36,8 @@ class AdoptedRows:
 
     Args:
         requires: the requirement that each row gets.
-        origin: where the changes come from, as named in the rows' `why` and `upstream`.
+        origin: where the changes come from, such as the name of a diff or of a pile; the rows name
+            it in `why` and `upstream`.
         patches: the rows.
         bodies: the texts of their bodies, by name.
         left: what no row can express.
@@ -53,10 +54,12 @@ class AdoptedRows:
         """The number of adopted changes; the row that switches a pile off has none."""
         count = 0
         for patch in self.patches:
-            if patch.name != "old-pile":
-                # A call is each of the changes that it is seen to make.
-                parts = (len(change.parts) - 1 for change in patch.changes)
-                count += sum(max(1, number) for number in parts)
+            if patch.name == "old-pile":
+                continue
+            for change in patch.changes:
+                # An `AfterImport` with `sets` counts as each of the targets that its call sets: its
+                # parts are itself and these. Any other change has no part but itself.
+                count += max(1, len(change.parts) - 1)
         return count
 
     def adopted(
@@ -176,20 +179,21 @@ class DifferenceRows(AdoptedRows):
     def _in_order(self, files: Iterable[Differing]) -> list[Differing]:
         """Return the files, new packages before their modules, with packages that have no file.
 
-        A folder of modules without an `__init__.py` is a package for Python, too.
+        A folder of modules without an `__init__.py` is a package for Python, too. Where the release
+        lacks the folder, an empty `__init__.py` stands for it.
         """
-        ordered = {file.path: file for file in files}
-        folders: set[str] = set()
+        files_by_path = {file.path: file for file in files}
         if self.release is not None:
+            folders_of_release: set[str] = set()
             for path in self.release.source.paths():
-                folders.update(_folders(path))
-        new_files = [file for file in ordered.values() if file.old is None]
-        for file in new_files:
-            for folder in _folders(file.path):
-                init = f"{folder}/__init__.py"
-                if self.release is not None and folder not in folders:
-                    ordered.setdefault(init, Differing(init, None, b""))
-        return sorted(ordered.values(), key=_depth_of_new)
+                folders_of_release.update(_folders(path))
+            new_files = [file for file in files_by_path.values() if file.old is None]
+            for file in new_files:
+                for folder in _folders(file.path):
+                    if folder not in folders_of_release:
+                        init = f"{folder}/__init__.py"
+                        files_by_path.setdefault(init, Differing(init, None, b""))
+        return sorted(files_by_path.values(), key=_depth_of_new)
 
     def _difference(self, path: str, old: bytes, new: bytes) -> ModuleDifference:
         """Compare two versions of a file; what `check` would refuse is in no row.
@@ -198,22 +202,26 @@ class DifferenceRows(AdoptedRows):
             path: the path of the file in the release.
             old: its content there.
             new: its content after the changes.
+
+        Returns:
+            The changes that `check` does not refuse, and in `left` those that it does.
         """
-        found = difference(path, old, new, self.release)
-        if self.release is None or not found.changes:
-            return found
-        seen = NO_VERDICTS
-        # Without a refused change, another one may be refused that uses it.
+        compared = difference(path, old, new, self.release)
+        if self.release is None or not compared.changes:
+            return compared
+        known = NO_VERDICTS
+        # Without a refused change, another one may be refused that uses it: compare with all
+        # verdicts so far, until there is no new one.
         while True:
-            patch = self._row(found.module, found.changes, found.body)
-            new_verdicts = verdicts(patch, found.body, self.release)
-            refused = {**seen.refused, **new_verdicts.refused}
-            unrelated = {*seen.unrelated, *new_verdicts.unrelated}
-            later = Verdicts(refused, unrelated)
-            if later == seen:
-                return found
-            seen = later
-            found = difference(path, old, new, self.release, seen)
+            patch = self._row(compared.module, compared.changes, compared.body)
+            new_verdicts = verdicts(patch, compared.body, self.release)
+            refused = {**known.refused, **new_verdicts.refused}
+            unrelated = {*known.unrelated, *new_verdicts.unrelated}
+            all_verdicts = Verdicts(refused, unrelated)
+            if all_verdicts == known:
+                return compared
+            known = all_verdicts
+            compared = difference(path, old, new, self.release, known)
 
     def _add_row(self, module: str, changes: Sequence[Change], body: str) -> None:
         """Add a row that is named after its module, and its body.
@@ -255,12 +263,12 @@ class DifferenceRows(AdoptedRows):
 
 
 def _folders(path: str) -> list[str]:
-    """Return the folders that a file lies in, the outermost first."""
+    """Return the folders that a file lies in, the outermost first: `a`, `a/b` for `a/b/c.py`."""
     folders: list[str] = []
-    folder, slash, _ = path.rpartition("/")
-    while slash:
+    folder, _, _ = path.rpartition("/")
+    while folder:
         folders.insert(0, folder)
-        folder, slash, _ = folder.rpartition("/")
+        folder, _, _ = folder.rpartition("/")
     return folders
 
 

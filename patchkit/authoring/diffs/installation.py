@@ -78,6 +78,7 @@ class EditedInstallation:
             raise UpstreamError(
                 f"found no installed distribution {name!r}, expected a name that 'pip list' has"
             ) from None
+        # By path in RECORD, the Python files whose hash it has; and the paths of all files in it.
         self._files: dict[str, _InstalledFile] = {}
         self._recorded: set[str] = set()
         self._distribution = installed
@@ -86,7 +87,8 @@ class EditedInstallation:
         for path, *hash_and_size in csv.reader(record.splitlines()):
             self._recorded.add(path)
             # RECORD has no hash of itself, and none of compiled files.
-            if hash_and_size and "=" in hash_and_size[0] and is_python(path):
+            has_hash = bool(hash_and_size) and "=" in hash_and_size[0]
+            if has_hash and is_python(path):
                 file = self._locate(path)
                 recorded = FileHash(hash_and_size[0])
                 self._files[path] = _InstalledFile(file, recorded)
@@ -101,22 +103,22 @@ class EditedInstallation:
         """Return where a file of RECORD is."""
         return Path(str(self._distribution.locate_file(path)))
 
-    def compare(self, first: Iterable[str], deadline: float) -> FileComparison:
+    def compare(self, preferred: Iterable[str], deadline: float) -> FileComparison:
         """Compare files with their recorded hashes until a deadline, the last written ones first.
 
         Args:
-            first: the paths of files that are compared first, even after the deadline.
+            preferred: the paths of files that are compared before these, even after the deadline.
             deadline: the end, on the clock of `time.monotonic`.
 
         Returns:
             The files that differ, and how many were compared.
         """
-        preferred = [path for path in dict.fromkeys(first) if path in self._files]
+        first_paths = [path for path in dict.fromkeys(preferred) if path in self._files]
         edited = []
         compared = 0
         latest_first = sorted(self._files, key=self._written, reverse=True)
-        for path in dict.fromkeys([*preferred, *latest_first]):
-            if compared >= len(preferred) and time.monotonic() > deadline:
+        for path in dict.fromkeys([*first_paths, *latest_first]):
+            if compared >= len(first_paths) and time.monotonic() > deadline:
                 break
             compared += 1
             if self._is_edited(path):
@@ -152,8 +154,9 @@ class EditedInstallation:
                 if path not in self._recorded and MODULE.fullmatch(path):
                     added[path] = file
         if added:
-            for other in distributions():
-                record = other.read_text("RECORD") or ""
+            # Nobody has added a file that another distribution has brought along.
+            for distribution_here in distributions():
+                record = distribution_here.read_text("RECORD") or ""
                 for path, *_ in csv.reader(record.splitlines()):
                     added.pop(path, None)
         return added

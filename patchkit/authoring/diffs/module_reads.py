@@ -39,12 +39,13 @@ def rebindable_names(module: Definitions) -> set[str]:
     """
     names = names_set_as_global(module)
     for name, statements in module.binders.items():
-        if not name or "." in name:
+        is_of_class = "." in name
+        if not name or is_of_class:
             continue
         at_run_time = [node for node in statements if not is_for_types(node)]
-        is_value = len(at_run_time) == 1 and _binds_object(at_run_time[0])
-        is_fixed = is_value or all(map(_is_definition, at_run_time))
-        if not is_fixed:
+        is_one_object = len(at_run_time) == 1 and _binds_object(at_run_time[0])
+        are_definitions = all(map(_is_definition, at_run_time))
+        if not is_one_object and not are_definitions:
             names.add(name)
     return names
 
@@ -82,8 +83,8 @@ def name_for_module(module: Definitions) -> str:
     Args:
         module: The module.
     """
-    last = module.tree.name.rpartition(".")[2]
-    name = f"{last}_module"
+    last_part = module.tree.name.rpartition(".")[2]
+    name = f"{last_part}_module"
     text = module.tree.source.decode(errors="replace")
     while name in text:
         name += "_"
@@ -103,6 +104,7 @@ def reading_at_calls(text: str, names: Collection[str], module: str) -> str:
     tree = ast.parse(text)
     if not list(_reads(tree, names)):
         return text
+    # What the changed text has to mean, without its layout and comments.
     transformer = _Attributes(names, module)
     changed_tree = transformer.visit(tree)
     expected = ast.unparse(changed_tree)
@@ -181,46 +183,58 @@ def _reads_in(
     if isinstance(node, (*DEFS, ast.Lambda)):
         yield from _reads_of_function(node, names, is_in_function=is_in_function)
         return
-    inner = names
+    names_of_body: frozenset[str] = frozenset()
+    if isinstance(node, ast.ClassDef):
+        names_of_body = names_of_body.union(made_in(node.body))
     if isinstance(node, _COMPREHENSIONS):
         for generator in node.generators:
-            inner = inner - names_in(generator.target)
-    parts = _parts_without_annotations(node)
-    if isinstance(node, ast.ClassDef):
-        # What the body of a class binds hides the names for itself, and not for its methods.
-        own_names = made_in(node.body)
-        for part in parts:
-            is_method = isinstance(part, DEFS)
-            seen = names if is_method else names - own_names
-            yield from _reads_in(part, seen, is_in_function=is_in_function)
-        return
-    for part in parts:
-        yield from _reads_in(part, inner, is_in_function=is_in_function)
+            names = names - names_in(generator.target)  # its variables are its own
+    for part in _parts_without_annotations(node):
+        # What the body of a class binds hides names of the module, but not for its methods.
+        is_method = isinstance(part, DEFS)
+        visible_names = names if is_method else names - names_of_body
+        yield from _reads_in(part, visible_names, is_in_function=is_in_function)
 
 
 def _reads_of_function(
     node: _Function, names: frozenset[str], *, is_in_function: bool
 ) -> Iterator[ast.Name]:
-    """Yield the names that a function reads: its header where it is made, its body at calls."""
+    """Yield the names that a function reads from its module.
+
+    Its header runs where the function is made, and its body at calls.
+
+    Args:
+        node: The function.
+        names: The names that mean those of the module around it.
+        is_in_function: Whether it is made when another function is called.
+    """
     decorators = getattr(node, "decorator_list", ())
     defaults = [*node.args.defaults, *node.args.kw_defaults]
     header: list[ast.AST] = list(decorators)
     header += filter(None, defaults)
     for part in header:
         yield from _reads_in(part, names, is_in_function=is_in_function)
-    own_names: set[str] = set()
-    for part in ast.walk(node.args):
-        if isinstance(part, ast.arg):
-            own_names.add(part.arg)
     body: list[ast.AST] = []
     if isinstance(node, ast.Lambda):
         body.append(node.body)
     else:
         body += node.body
-        own_names |= made_in(node.body)
-        own_names -= _globals_of(node.body)
+    # In the body, a name that the function binds for itself is none of the module's.
+    names_in_body = names - _local_names(node)
     for part in body:
-        yield from _reads_in(part, names - own_names, is_in_function=True)
+        yield from _reads_in(part, names_in_body, is_in_function=True)
+
+
+def _local_names(node: _Function) -> set[str]:
+    """Return the names that a function binds for itself: parameters, and what its body binds."""
+    local_names: set[str] = set()
+    for part in ast.walk(node.args):
+        if isinstance(part, ast.arg):
+            local_names.add(part.arg)
+    if not isinstance(node, ast.Lambda):
+        local_names |= made_in(node.body)
+        local_names -= _globals_of(node.body)
+    return local_names
 
 
 def _parts_without_annotations(node: ast.AST) -> Iterator[ast.AST]:

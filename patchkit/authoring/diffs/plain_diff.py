@@ -74,7 +74,7 @@ def _hunk(
     Raises:
         ScaffoldError: It has fewer lines than its command says.
     """
-    kind = command[3]
+    kind = command[3]  # add, change or delete: `a`, `c` or `d`
     first = int(command[1])
     last = int(command[2] or first)
     old_count = last - first + 1
@@ -88,7 +88,7 @@ def _hunk(
         new_count = 0
     old, index = _signed_lines(name, lines, index, "<", old_count)
     if kind == "c":
-        index += 1  # `---`
+        index += 1  # the line `---` between the old lines and the new ones
     new, index = _signed_lines(name, lines, index, ">", new_count)
     return Hunk(first, old, new), index
 
@@ -104,17 +104,18 @@ def _signed_lines(
     Raises:
         ScaffoldError: They are fewer.
     """
-    found: list[str] = []
+    texts: list[str] = []
     for line in lines[index : index + count]:
         if not line.startswith(sign):
             break
-        found.append(line[2:])
-    if len(found) != count:
-        place = index + len(found) + 1
+        texts.append(line[2:])
+    if len(texts) != count:
+        place = index + len(texts) + 1
         raise ScaffoldError(
             f"{name}:{place}: expected more of a hunk: lines that start with {sign!r}"
         )
     index += count
+    # A remark such as `\ No newline at end of file`.
     while index < len(lines) and lines[index].startswith("\\"):
         index += 1
-    return found, index
+    return texts, index

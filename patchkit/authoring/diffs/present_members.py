@@ -28,11 +28,12 @@ def is_present(release: CheckedRelease | None, target: str, node: ast.stmt) -> b
     """
     if release is None:
         return _says_that_it_overrides(node)
-    place = Target.parse(target)
-    facts = release.facts(place)
+    parsed_target = Target.parse(target)
+    facts = release.facts(parsed_target)
     if facts.state == "undecidable":
         return _says_that_it_overrides(node)
-    is_default = is_default_attribute(release.resolver, place, facts)
+    # What every class has from `object`, such as `__init__`, does not count.
+    is_default = is_default_attribute(release.resolver, parsed_target, facts)
     return facts.is_present and not is_default
 
 
@@ -67,7 +68,9 @@ def is_field(
     if release is None or is_new:
         return True
     facts = release.facts(Target.parse(target))
-    return not facts.is_sure or facts.kind == str(Kind.FIELD)
+    if not facts.is_sure:  # then it may be one
+        return True
+    return facts.kind == str(Kind.FIELD)
 
 
 def new_field(

@@ -89,10 +89,9 @@ def verdicts(patch: Patch, body: str, release: CheckedRelease) -> Verdicts:
         for fault in judge.faults(change):
             if not fault.breaks:
                 continue
-            # The diff changes the callers, too.
-            is_other_call = fault.code is codes.SIGNATURE_CHANGED
-            if isinstance(change, Replace) and is_other_call:
-                unrelated.add(target)
+            takes_other_arguments = fault.code is codes.SIGNATURE_CHANGED
+            if isinstance(change, Replace) and takes_other_arguments:
+                unrelated.add(target)  # no fault: the diff changes the callers, too
             else:
                 refused[target] = fault.message
     return Verdicts(refused, unrelated)

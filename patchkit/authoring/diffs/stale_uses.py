@@ -64,7 +64,7 @@ class ChangedNames:
     """What a difference changes.
 
     Args:
-        values: The qualified names of values and imports that become other objects.
+        values: The qualified names of values and imports that become other class_by_object.
         functions: Those of functions, methods and classes that do something else when called.
         items: Those of tables that stay the same object, and get other items.
     """
@@ -108,32 +108,38 @@ def stale_uses(
         before: The definitions of the old text.
         after: The definitions of the new text.
         changed: What differs between them; names that are made from it are added.
+
+    Returns:
+        The statements, in the order of their lines.
     """
-    known = {of_nodes([statement.node]) for statement in _at_import(before)}
-    objects = _objects(after)
+    old_hashes = {of_nodes([statement.node]) for statement in _at_import(before)}
+    class_by_object = _classes_of_objects(after)
     uses: dict[int, StaleUse] = {}
-    size = -1
+    former_size = -1
     # A use may itself be used: repeat until no more names are found.
-    while size != changed.size:
-        size = changed.size
-        changed.functions |= _running_changed(after, changed, objects)
+    while former_size != changed.size:
+        former_size = changed.size
+        changed.functions |= _running_changed(after, changed, class_by_object)
         for statement in _at_import(after):
-            use = _use(statement, changed, objects)
-            is_the_same = of_nodes([statement.node]) in known
-            if use is None or not (is_the_same or _is_edited(statement, before)):
+            use = _use_of_changed(statement, changed, class_by_object)
+            if use is None:
                 continue
-            uses[id(statement.node)] = use
-            changed.values |= _set_by(statement)
+            # A new statement is no use: upstream has not run it.
+            has_run = of_nodes([statement.node]) in old_hashes
+            if has_run or _has_run_otherwise(statement, before):
+                uses[id(statement.node)] = use
+                changed.values |= _set_by(statement)
     return sorted(uses.values(), key=lambda use: use.node.lineno)
 
 
-def _is_edited(statement: _Statement, before: Definitions) -> bool:
-    """Whether a statement is another in the old text, and is not made anew by its change.
+def _has_run_otherwise(statement: _Statement, before: Definitions) -> bool:
+    """Whether upstream has run a definition with another text, as a function or a class.
 
-    A changed value has a row of its own; that of a function or class is for its body.
+    Its change is for its body, and runs no decorator or default once more. A value that has another
+    text does not count: its change makes it anew.
     """
-    is_scope = isinstance(statement.node, SCOPES)
-    return is_scope and statement.name in before.named
+    is_function_or_class = isinstance(statement.node, SCOPES)
+    return is_function_or_class and statement.name in before.named
 
 
 def _at_import(module: Definitions) -> Iterator[_Statement]:
@@ -156,27 +162,34 @@ def _in_block(
             yield from _in_block(inner_statements(node), prefix, is_plain=False)
 
 
-def _use(
-    statement: _Statement, changed: ChangedNames, objects: Mapping[str, str]
+def _use_of_changed(
+    statement: _Statement, changed: ChangedNames, class_by_object: Mapping[str, str]
 ) -> StaleUse | None:
-    """Return what a statement uses of what is changed; None if that is nothing."""
+    """Return what a statement uses of what is changed; None if that is nothing.
+
+    Args:
+        statement: The statement.
+        changed: What is changed.
+        class_by_object: By name of an object, that of its class.
+    """
     values: set[str] = set()
-    items: Collection[str] = changed.items
-    if statement.name in items:  # its own items are changed, too
-        items = ()
+    tables: Collection[str] = changed.items
+    if statement.name in tables:  # its own items are changed, too
+        tables = ()
     own_names = _names_of_comprehensions(statement.node)
     parts = list(_own_parts(statement.node))
     for part in parts:
         if isinstance(part, ast.Name) and part.id not in own_names:
-            values |= _meant(part.id, statement.prefix, changed.values)
+            values |= _changed_meaning(part.id, statement.prefix, changed.values)
+            # Another name of a table stands for the same object, which gets the items.
             if not _is_alias(statement.node, part):
-                values |= _meant(part.id, statement.prefix, items)
+                values |= _changed_meaning(part.id, statement.prefix, tables)
         elif isinstance(part, ast.Attribute):
             name = dotted(part)
             values |= {name} & changed.values
     # What the statement itself sets, it does not read.
     values -= _set_by(statement)
-    called = _called(parts, objects)
+    called = _called(parts, class_by_object)
     called &= changed.functions
     if not values and not called:
         return None
@@ -196,8 +209,14 @@ def _set_by(statement: _Statement) -> set[str]:
     return names
 
 
-def _meant(name: str, prefix: str, changed: Collection[str]) -> set[str]:
-    """Return the changed thing that a plain name means in a class, or in no class; or nothing."""
+def _changed_meaning(name: str, prefix: str, changed: Collection[str]) -> set[str]:
+    """Return the qualified name of the changed thing that a plain name means; empty for none.
+
+    Args:
+        name: The name, as it stands in code.
+        prefix: The qualified name of the class whose body has the code, and a dot; '' in no class.
+        changed: The qualified names of what is changed.
+    """
     for qualname in (f"{prefix}{name}", name):
         if qualname in changed:
             return {qualname}
@@ -259,12 +278,12 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 yield part
 
 
-def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
+def _called(parts: Iterable[ast.AST], class_by_object: Mapping[str, str]) -> set[str]:
     """Return the qualified names that code calls, decorators included.
 
     Args:
         parts: The parts of the code.
-        objects: By name of an object, that of its class: `obj.m()` calls `C.m`.
+        class_by_object: By name of an object, that of its class: `obj.m()` calls `C.m`.
     """
     names: set[str] = set()
     for part in parts:
@@ -274,13 +293,13 @@ def _called(parts: Iterable[ast.AST], objects: Mapping[str, str]) -> set[str]:
         for function in functions:
             name = dotted(function)
             owner, dot, method = name.rpartition(".")
-            owner_class = objects.get(owner, owner)
+            owner_class = class_by_object.get(owner, owner)
             called = f"{owner_class}{dot}{method}"
             names.add(called)
     return names
 
 
-def _objects(module: Definitions) -> dict[str, str]:
+def _classes_of_objects(module: Definitions) -> dict[str, str]:
     """Return the class of each object that an assignment of the module makes, by its name."""
     classes: dict[str, str] = {}
     for name, node in module.named.items():
@@ -294,14 +313,17 @@ def _objects(module: Definitions) -> dict[str, str]:
 
 
 def _running_changed(
-    module: Definitions, changed: ChangedNames, objects: Mapping[str, str]
+    module: Definitions, changed: ChangedNames, class_by_object: Mapping[str, str]
 ) -> set[str]:
-    """Return the functions that read changed values, or call changed functions, when they run."""
-    found: set[str] = set()
+    """Return the functions that read changed values, or call changed functions, when they run.
+
+    A class of which a constructor is changed is among them, as a call of the class runs that.
+    """
+    running: set[str] = set()
     for name, node in module.named.items():
-        owner, _, last = name.rpartition(".")
-        if owner and last in CONSTRUCTORS and name in changed.functions:
-            found.add(owner)
+        owner, _, method = name.rpartition(".")
+        if owner and method in CONSTRUCTORS and name in changed.functions:
+            running.add(owner)
         if not isinstance(node, DEFS) or name in changed.functions:
             continue
         parts: list[ast.AST] = []
@@ -309,11 +331,11 @@ def _running_changed(
             parts += run_parts(statement)
         read = _read_by(node, parts)
         read &= changed.values | changed.items
-        called = _called(parts, objects)
+        called = _called(parts, class_by_object)
         called &= changed.functions
         if read or called:
-            found.add(name)
-    return found
+            running.add(name)
+    return running
 
 
 def _read_by(function: Def, parts: Iterable[ast.AST]) -> set[str]:

@@ -60,7 +60,7 @@ def _of_dicts(old: ast.Dict, new: ast.Dict) -> list[ChangedItem] | None:
     new_values = _values_by_key(new)
     if old_values is None or new_values is None:
         return None
-    # The items that stay have to be all of the old ones, in their order.
+    # No row removes or moves an item: those that stay have to be all old ones, in their order.
     staying = [key for key in new_values if key in old_values]
     if staying != list(old_values):
         return None
@@ -75,8 +75,8 @@ def _of_dicts(old: ast.Dict, new: ast.Dict) -> list[ChangedItem] | None:
     for text in changed:
         try:
             key = ast.literal_eval(text)
-            item = Item(key)
-            Target.parse(f"m:t{item}")
+            # Whether a target can name the item, of whichever module and table.
+            Target.parse(f"m:t{Item(key)}")
         except ValueError:  # a name, or text with a bracket in it
             return None
         old_value = old_values.get(text)
@@ -125,13 +125,16 @@ def _values_by_key(table: ast.Dict) -> Mapping[str, ast.expr] | None:
 
 
 def _are_behind_unpacked(changed: Sequence[str], keys: Sequence[str]) -> bool:
-    """Whether nothing that is unpacked behind a changed item may have the same key."""
+    """Whether all changed items stand behind what is unpacked, as in `{**TABLE, "a": 1}`.
+
+    What is unpacked behind an item may have the same key, and its value then.
+    """
     last_unpacked = -1
     for index, key in enumerate(keys):
         if key.startswith("**"):
             last_unpacked = index
-    reached = keys[last_unpacked + 1 :]
-    return set(changed) <= set(reached)
+    keys_behind = keys[last_unpacked + 1 :]
+    return set(changed) <= set(keys_behind)
 
 
 def _of_lists(old: ast.List, new: ast.List) -> list[ChangedItem] | None:
@@ -150,7 +153,10 @@ def _of_lists(old: ast.List, new: ast.List) -> list[ChangedItem] | None:
 
 
 def _unless_all(items: list[ChangedItem], size: int) -> list[ChangedItem] | None:
-    """Return changed items; None if they are all that a table of some size had."""
+    """Return changed items; None if they are all that a table of some size had.
+
+    Then nothing of the table stays.
+    """
     replaced = [item for item in items if len(item.keys) == 1 and not item.is_new]
     if len(replaced) == size:
         return None

@@ -80,7 +80,7 @@ class _GitHeader:
         return cls(path, path, strip)
 
     def read(self, line: str) -> None:
-        """Take over what a further line says."""
+        """Take over what a line says: `rename from a.py` or `new file mode 100644`."""
         words, _, path = line.partition(" from ")
         if words in _MOVES and path:
             self.old = _without_folders(path, self.strip)
@@ -106,12 +106,11 @@ def _without_folders(path: str, strip: int | None) -> str:
         path: the path.
         strip: how many folders to leave out, of which `a/` would be one; None for that alone.
     """
-    count = 0
+    further_folders = 0
     if strip:
-        count = strip - 1
+        further_folders = strip - 1  # `a/` is one, and is left out already
     parts = path.strip().split("/")
-    remaining = parts[count:]
-    return "/".join(remaining)
+    return "/".join(parts[further_folders:])
 
 
 def _without_hunks(header: _GitHeader | None) -> Iterator[FileDiff]:
@@ -136,6 +135,7 @@ def read_diff(name: str, text: str, strip: int | None = None) -> list[FileDiff]:
     """
     lines = text.replace("\r\n", "\n").split("\n")
     files: list[FileDiff] = []
+    # What git says of a file, until its hunks come; they end it.
     header: _GitHeader | None = None
     index = 0
     while index < len(lines):
@@ -150,7 +150,7 @@ def read_diff(name: str, text: str, strip: int | None = None) -> list[FileDiff]:
             header = None
             continue
         if line.startswith(_GIT):
-            files += _without_hunks(header)
+            files += _without_hunks(header)  # the file above this one had none
             header = _GitHeader.of(line, strip)
         elif header is not None:
             header.read(line)
@@ -199,31 +199,52 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk],
         header = _HUNK.match(lines[index])
         if not header:
             break
-        index += 1
-        old: list[str] = []
-        new: list[str] = []
-        old_count = int(header[2] or 1)  # a diff may leave out a 1
-        new_count = int(header[3] or 1)
-        # The header says how many lines follow; `\ No newline at end of file` may come after.
-        while (
-            len(old) != old_count or len(new) != new_count or _is_remark(lines, index)
-        ):
-            sign, line = _signed(lines, index)
-            if sign not in " -+\\":
-                raise ScaffoldError(
-                    f"{name}:{index + 1}: found {sign!r}, expected more of a hunk: lines that "
-                    "start with ' ', '-' or '+'"
-                )
-            if sign in " -":
-                old.append(line)
-            if sign in " +":
-                new.append(line)
-            index += 1
-        first = int(header[1])
-        if not old:  # the header then names the line above the new ones
-            first += 1
-        hunks.append(Hunk(first, old, new))
+        hunk, index = _hunk(name, lines, index + 1, header)
+        hunks.append(hunk)
     return hunks, index
+
+
+def _hunk(
+    name: str, lines: Sequence[str], index: int, header: re.Match[str]
+) -> tuple[Hunk, int]:
+    """Read the lines of one hunk.
+
+    Args:
+        name: the name of the diff, for errors.
+        lines: the lines of the diff.
+        index: the index of the line after the header.
+        header: the header, such as `@@ -1,3 +1,4 @@`.
+
+    Returns:
+        The hunk, and the index of the line after it.
+
+    Raises:
+        ScaffoldError: the hunk ends early, or has a line with another sign.
+    """
+    old: list[str] = []
+    new: list[str] = []
+    old_count = int(header[2] or 1)  # a diff may leave out a 1
+    new_count = int(header[3] or 1)
+    while True:
+        # The header says how many lines follow; `\ No newline at end of file` may come after.
+        has_all = len(old) == old_count and len(new) == new_count
+        if has_all and not _is_remark(lines, index):
+            break
+        sign, line = _signed(lines, index)
+        if sign not in " -+\\":
+            raise ScaffoldError(
+                f"{name}:{index + 1}: found {sign!r}, expected more of a hunk: lines that "
+                "start with ' ', '-' or '+'"
+            )
+        if sign in " -":
+            old.append(line)
+        if sign in " +":
+            new.append(line)
+        index += 1
+    first = int(header[1])
+    if not old:  # the header then names the line above the new ones
+        first += 1
+    return Hunk(first, old, new), index
 
 
 def _is_remark(lines: Sequence[str], index: int) -> bool:
@@ -257,8 +278,8 @@ class FailedHunk(NamedTuple):
     @property
     def first_line(self) -> str:
         """The first line that it changes, or else has."""
-        gone = [line for line in self.hunk.old if line not in self.hunk.new]
-        lines = gone or [*self.hunk.old, *self.hunk.new, ""]
+        removed = [line for line in self.hunk.old if line not in self.hunk.new]
+        lines = removed or [*self.hunk.old, *self.hunk.new, ""]
         return lines[0].strip()
 
 

@@ -16,12 +16,12 @@ from patchkit.authoring.source.definitions import (
     imports_of,
     names_in,
     origin_of,
-    private_name,
 )
 from patchkit.authoring.source.field_text import annotation_of
 from patchkit.authoring.source.global_names import (
     has_lazy_annotations,
     names_at_import,
+    private_name,
     reached,
     used_in,
     used_names,
@@ -76,11 +76,12 @@ class BodyFaults:
         if "globals" in names_in(self.definitions.tree.tree):
             raise ScaffoldError("its body may set any name by globals()")
         by = change.body_name
-        users = [other.body_name for other in changes]
+        names_in_row = [other.body_name for other in changes]
         # A class that two changes name is one object in the body, and would be two upstream.
-        if by in self._objects_of(change) and users.count(by) > 1:
+        if by in self._single_objects(change) and names_in_row.count(by) > 1:
             raise ScaffoldError(f"{by} would be made more than once")
         moved = set[str]().union(*map(self.names_of, changes))
+        # Statements of the body that do not define what moves, but act when it is imported.
         for statement in BodyEffects(self.definitions, moved).statements():
             raise ScaffoldError(
                 f"{statement!r} runs as the body is imported, which no diff does"
@@ -102,7 +103,7 @@ class BodyFaults:
         Raises:
             ScaffoldError: the reason.
         """
-        for name in sorted(self._objects_of(change)):
+        for name in sorted(self._single_objects(change)):
             label = f"{self.definitions.tree.name}.{name}"
             home = homes.setdefault(label, place.path)
             if home != place.path:
@@ -138,10 +139,10 @@ class BodyFaults:
         """
         return reached(self.definitions.named, self._roots(change))
 
-    def _objects_of(self, change: Change) -> set[str]:
-        """List the names of what a change brings of which a copy would be another object."""
+    def _single_objects(self, change: Change) -> set[str]:
+        """List what a change brings that there may be only one of: classes, caches and the like."""
         named = self.definitions.named
-        return {name for name in self._reached(change) if _is_object(named[name])}
+        return {name for name in self._reached(change) if _is_one_object(named[name])}
 
     def _roots(self, change: Change) -> list[str]:
         """List the names of the body that a change itself has.
@@ -169,17 +170,12 @@ class BodyFaults:
         """
         roots = self._roots(change)
         module = place.module
-        for again in sorted(self._bound_again):
-            for root in roots:
-                # `again` is the root itself, a class around it, or a member of it.
-                is_around = f"{root}.".startswith(f"{again}.")
-                is_inside = again.startswith(f"{root}.")
-                if is_around or is_inside:
-                    yield f"needs {again}, which no statement of the body alone sets"
+        yield from self._of_several_setters(roots)
         imported = self.definitions.imports.keys() - self.definitions.named.keys()
         # A change may name what the body only imports.
         yield from self._of_names(imported & set(roots), module)
         definitions = self._reached(change)
+        # Python evaluates no lazy annotations, so names in them do not count.
         is_lazy = has_lazy_annotations(self.definitions.tree.tree)
         helpers = sorted(definitions - set(roots))
         for name in [*roots, *helpers]:
@@ -201,6 +197,20 @@ class BodyFaults:
             for fault in faults:
                 yield f"{prefix}{fault}"
 
+    def _of_several_setters(self, roots: Iterable[str]) -> Iterator[str]:
+        """Say which definitions of a change are not set by one statement alone.
+
+        Args:
+            roots: the qualified names that the change itself has.
+        """
+        for name in sorted(self._set_by_several):
+            for root in roots:
+                # `name` is the root itself, a class around it, or a member of it.
+                is_same_or_around = f"{root}.".startswith(f"{name}.")
+                is_member = name.startswith(f"{root}.")
+                if is_same_or_around or is_member:
+                    yield f"needs {name}, which no statement of the body alone sets"
+
     def _of_names(self, names: Iterable[str], module: str) -> Iterator[str]:
         """Say which names mean nothing, or something else, in another module.
 
@@ -210,16 +220,18 @@ class BodyFaults:
         """
         definitions = self.definitions
         for name in sorted(names):
-            is_plain = name in definitions.named or name in definitions.imports
-            if name in self._bound_again or (
-                name in definitions.binders and not is_plain
-            ):
+            is_import = name in definitions.imports
+            is_definition = name in definitions.named
+            is_bound = name in definitions.binders
+            # Bound by something else, such as the target of a `for`.
+            is_no_definition = is_bound and not is_import and not is_definition
+            if name in self._set_by_several or is_no_definition:
                 yield f"uses {name}, which no statement of the body alone sets"
-            elif name in definitions.imports:
+            elif is_import:
                 statement = definitions.imports[name]
                 yield from self._of_import(name, statement, module)
-            elif is_plain:
-                continue  # a definition of the body, which moves along
+            elif is_definition:
+                continue  # it moves along
             elif _is_of_module(name):
                 yield f"uses {name}, which is of its module"
             elif not hasattr(builtins, name):
@@ -278,19 +290,19 @@ class BodyFaults:
             yield "uses super() of its class"
         if "__class__" in names_in(node):
             yield "uses __class__, which is another one there"
-        owner, _, last = by.rpartition(".")
+        owner, _, own_name = by.rpartition(".")
         # Decorators and defaults are evaluated in the class: they may read its other members. A
         # setter reads its property by its own name, which is the same in the other class.
-        for name in sorted(names_at_import(node) - {last}):
+        for name in sorted(names_at_import(node) - {own_name}):
             if f"{owner}.{name}" in self.definitions.binders:
                 yield f"uses {name} of its class"
 
     @cached_property
-    def _bound_again(self) -> set[str]:
-        """The qualified names that one statement alone does not set.
+    def _set_by_several(self) -> set[str]:
+        """The qualified names that more than one statement, or none of the top level, sets.
 
-        A function sets them by `global`, or `:=` does inside of an expression; two statements bind
-        them; or one import does so twice, as `import a.b, a.c` binds `a`.
+        Two statements bind such a name, or one import twice, as `import a.b, a.c` binds `a`; or a
+        function sets it by `global`, or an expression by `:=`.
         """
         names: set[str] = set()
         for node in ast.walk(self.definitions.tree.tree):
@@ -326,7 +338,7 @@ def _is_of_module(name: str) -> bool:
     return name in _OF_MODULE or name.startswith("__")
 
 
-def _is_object(node: ast.stmt) -> bool:
+def _is_one_object(node: ast.stmt) -> bool:
     """Whether a copy of what a statement defines would be another object: a class, a cache."""
     if isinstance(node, DEFS):
         return bool(node.decorator_list)

@@ -64,11 +64,11 @@ class Export:
             UpstreamError: the release, or the row's body, cannot be read.
         """
         body = self._body(row, pack.bodies.get(row.patch.body or ""))
-        before = dict(self.texts)
+        texts_before = dict(self.texts)
         writable = list(changes)
         while True:
-            self.texts = dict(before)
-            failed = self._make_all(row, writable, body, before)
+            self.texts = dict(texts_before)
+            failed = self._make_all(row, writable, body, texts_before)
             if not failed:
                 break
             # The other changes are written anew: their code may use what the failed ones brought.
@@ -91,6 +91,8 @@ class Export:
     ) -> list[Change]:
         """Make changes, and list those that cannot be written.
 
+        With one that cannot, `texts` may have some of the changes: the caller has to reset it.
+
         Args:
             row: the row that has the changes.
             changes: the changes.
@@ -98,17 +100,20 @@ class Export:
             before: the texts of files as earlier rows leave them.
 
         Returns:
-            The changes that cannot be written.
+            The changes that cannot be written; each is in `unwritten`, too, with the reason.
         """
         faults: list[tuple[Change, str]] = []
         places: list[tuple[Place, Change]] = []
+        # The files that have the body's classes and caches, which no other file may have as well.
         homes = dict(self._homes)
+        is_conditional_row = bool(row.patch.when or row.patch.env)
         for change in changes:
             try:
-                if row.patch.when or row.patch.env or change.when:
+                if is_conditional_row or change.when:
                     raise ScaffoldError(
                         "it is made under a condition, which a diff cannot have"
                     )
+                # A Provide is made in no file of the release, so it has no place.
                 if not isinstance(change, Provide):
                     place = place_of(change, self.release)
                     body.faults.refuse(change, place, changes)
@@ -208,7 +213,7 @@ class Export:
             ScaffoldError: text cannot say what the change does.
             TargetError: an Edit does not fit the text of its function.
         """
-        # What changes of the row write into this module under the name that it has in the body.
+        # Names that the row's changes bring into this module, the same there as in the body.
         written = {
             sibling.body_name
             for other, sibling in places
@@ -219,6 +224,7 @@ class Export:
             raise ScaffoldError(f"{place.path} imports all names of another module")
         replaced = [*self._replaced, *self._replaced_by(places)]
         code = body.code_for(change, place, places, replaced)
+        # The class of the change would derive from the earlier patch's, not from upstream's.
         if code.derives and place in self._replaced:
             raise ScaffoldError("an earlier patch has a class in its place, too")
         if isinstance(change, AddField):
@@ -228,7 +234,7 @@ class Export:
         return module.text
 
     def _remark(self, row: Row, change: Change, body: BodyNames) -> None:
-        """Say what the diff changes and a patch does not.
+        """Add to `remarks` what the diff changes and the patch does not.
 
         Code that reads a target as its module is imported is earlier than a patch, and gets the
         original: in the diff, it gets the change. In a new module, a name such as `__name__` is the
@@ -327,7 +333,10 @@ def _readers(name: str, path: str, places: Places, body: BodyNames) -> list[Chan
     changes = [change for place, change in places if place.path == path]
     readers: list[Change] = []
     for change in changes:
-        words = re.findall(r"\w+", str(getattr(change, "new", "")))
+        new_text = ""
+        if isinstance(change, Edit):
+            new_text = change.new
+        words = re.findall(r"\w+", new_text)
         if name in words or name in body.faults.names_of(change):
             readers.append(change)
     return readers or changes

@@ -50,14 +50,19 @@ class BodyNames:
             place: where it is made.
             siblings: all changes that the row makes, by where they are made.
             replaced: what rows replace in the release, those of this row included.
+
+        Returns:
+            The body, with what its names mean in the module of the change.
         """
         target_names = frozenset(self._names_for([place]))
-        others = [other for other in replaced if other != place]
+        other_places = [other for other in replaced if other != place]
+        # A name can stand for the target and for another place, which has the same definition.
+        replaced_names = frozenset(self._names_for(other_places)) - target_names
         return BodyCode(
             self.definitions,
             new_names=self._new_names(place, siblings),
             target_names=target_names,
-            replaced_names=frozenset(self._names_for(others)) - target_names,
+            replaced_names=replaced_names,
             derives=self._derives(change.body_name, place),
             submodules=frozenset(filter(self._is_module, self.meanings)),
             keeps_kind=True,  # as `Replace` does at run time
@@ -77,12 +82,11 @@ class BodyNames:
 
     def _names_for(self, places: Iterable[Place]) -> Iterator[str]:
         """List the names of the body that stand for what the release has in some places."""
-        ends = {place.qualname.rpartition(".")[2] for place in places}
+        last_parts = {place.qualname.rpartition(".")[2] for place in places}
         keys = {(place.module, place.qualname) for place in places}
         for name, target in self.meanings.items():
-            last = target.qualname.rpartition(".")[2]
             # This is quick to tell; `_keys` looks the target up in the release.
-            if last not in ends:
+            if target.qualname.rpartition(".")[2] not in last_parts:
                 continue
             if not keys.isdisjoint(self._keys(target)):
                 yield name
@@ -100,14 +104,14 @@ class BodyNames:
         if not isinstance(node, ast.ClassDef):
             return False
         for base in node.bases:
-            top, _, rest = dotted(base).partition(".")
-            meaning = self.meanings.get(top)
+            imported_name, _, attributes = dotted(base).partition(".")
+            meaning = self.meanings.get(imported_name)
             if meaning is None:
-                continue
-            name = str(meaning).replace(":", ".")
-            if rest:
-                name = f"{name}.{rest}"
-            if self._is_in(name, place):
+                continue  # the body does not import the base
+            full_name = str(meaning).replace(":", ".")
+            if attributes:
+                full_name = f"{full_name}.{attributes}"
+            if self._is_in(full_name, place):
                 return True
         return False
 
@@ -124,7 +128,7 @@ class BodyNames:
         return False
 
     def _new_names(self, place: Place, siblings: Places) -> dict[str, str]:
-        """Return the names in a module of what the body knows by others.
+        """Return what the body's names become in a module that has the same things already.
 
         These are what the body imports from that module, and the definitions that the row's changes
         put into it.

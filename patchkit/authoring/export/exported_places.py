@@ -56,14 +56,14 @@ def place_of(change: Change, release: CheckedRelease) -> Place:
         raise ScaffoldError(f"{change.kind} has no text of its own")
     if isinstance(change, Replace):
         _refuse_missing(target, release)
-    last = target.steps[-1]
+    name = target.steps[-1]
     path, module, owner = _defined(target.holder, release)
-    if isinstance(last, Item):
+    if isinstance(name, Item):
         raise ScaffoldError("it is an item of a table")
     # The getter `C.x.fget` is, in the text, the property `C.x` itself.
-    if last == "fget":
+    if name == "fget":
         return Place(path, module, owner)
-    qualname = f"{owner}.{last}" if owner else last
+    qualname = f"{owner}.{name}" if owner else name
     return Place(path, module, qualname)
 
 

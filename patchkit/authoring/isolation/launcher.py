@@ -79,7 +79,7 @@ def _fault_of(cut: Callable[[], None]) -> str:
     return ""
 
 
-def _called(name: str, result: int) -> int:
+def _checked(name: str, result: int) -> int:
     """Return the result of a function of the C library; raise its error if it is negative.
 
     Raises:
@@ -114,8 +114,8 @@ def _enter_empty_network() -> None:
     user = os.getuid()
     group = os.getgid()
     # Without the right to make a network, a process may make one in a user namespace of its own.
-    # The maps below let it be the same user there as before; Linux demands them in this order.
-    _called("unshare", library.unshare(_NEW_USER | _NEW_NETWORK))
+    _checked("unshare", library.unshare(_NEW_USER | _NEW_NETWORK))
+    # They let it be the same user there as before; Linux demands them in this order.
     maps = {
         "setgroups": "deny",
         "uid_map": f"{user} {user} 1",
@@ -151,6 +151,7 @@ def _refuse_sockets() -> None:
         (_RETURN, 0, 0, _REFUSE),
         (_RETURN, 0, 0, _ALLOW),
     )
+    # As `struct sock_filter` of Linux, and their number and address as `struct sock_fprog`.
     packed = b"".join(struct.pack("HBBI", *values) for values in instructions)
     program = ctypes.create_string_buffer(packed)
     address = ctypes.addressof(program)
@@ -158,12 +159,12 @@ def _refuse_sockets() -> None:
     library = _c_library()
     _give_up_privileges(library)
     result = library.prctl(_SET_FILTER, _FILTER_MODE, header, 0, 0)
-    _called("seccomp", result)
+    _checked("seccomp", result)
 
 
 def _give_up_privileges(library: Any) -> None:
     """Keep programs such as `sudo` from giving more rights, as filters and Landlock require."""
-    _called("prctl", library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _checked("prctl", library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
 
 
 def _protect_files(writable: Iterable[str]) -> None:
@@ -173,7 +174,7 @@ def _protect_files(writable: Iterable[str]) -> None:
         writable: The folders.
     """
     library = _c_library()
-    version = _called(
+    version = _checked(
         "landlock", library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
     )
     # The rights that only the folders are to give: all that this version of Landlock knows.
@@ -183,14 +184,14 @@ def _protect_files(writable: Iterable[str]) -> None:
             rights |= added
     attributes = struct.pack("Q", rights)
     size = ctypes.c_size_t(len(attributes))
-    rules = _called("landlock", library.syscall(_CREATE_RULESET, attributes, size, 0))
+    rules = _checked("landlock", library.syscall(_CREATE_RULESET, attributes, size, 0))
     for folder in writable:
         _allow(library, rules, folder, rights)
     for device in _DEVICES:
         if os.path.exists(device):  # noqa: PTH110 - this file imports as little as it can
             _allow(library, rules, device, rights & (_WRITE_FILE | _TRUNCATE))
     _give_up_privileges(library)
-    _called("landlock", library.syscall(_RESTRICT_SELF, rules, 0))
+    _checked("landlock", library.syscall(_RESTRICT_SELF, rules, 0))
 
 
 def _allow(library: Any, rules: int, path: str, rights: int) -> None:
@@ -199,7 +200,7 @@ def _allow(library: Any, rules: int, path: str, rights: int) -> None:
     rule = struct.pack("=Qi", rights, opened)
     result = library.syscall(_ADD_RULE, rules, _BENEATH_PATH, rule, 0)
     os.close(opened)
-    _called("landlock", result)
+    _checked("landlock", result)
 
 
 if __name__ == "__main__":

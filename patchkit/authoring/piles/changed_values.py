@@ -45,15 +45,13 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
     original = difference.original
     is_new = difference.is_new
     copies = []
-    # What is no code, such as a number that many modules have, is no copy.
+    # Other names of what is no code, such as a number, are no copies: many modules have it.
     if not is_new and is_code(original):
         copies = [":".join(name) for name in names]
     is_unrelated = False
     if not is_new:
         is_unrelated = _is_unrelated(value, original)
-    is_function = False
-    if _is_a(value, FunctionType):
-        is_function = _is_a(original, FunctionType)
+    is_function = _is_a(value, FunctionType) and _is_a(original, FunctionType)
     literal = ""
     if difference.form != "deleted":
         literal = _literal(value)
@@ -76,9 +74,9 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
 
 def _name(value: Any) -> str:
     """Return the name of a value, as `module:qualname`; the latter is '' where it has none."""
-    inner = unwrapped(value)
-    module = getattr(inner, "__module__", "")
-    qualname = getattr(inner, "__qualname__", "")
+    definition = unwrapped(value)
+    module = getattr(definition, "__module__", "")
+    qualname = getattr(definition, "__qualname__", "")
     if not isinstance(module, str) or not isinstance(qualname, str):
         return ":"
     return f"{module}:{qualname}"
@@ -145,27 +143,33 @@ def _is_inherited(module: str, qualname: str) -> bool:
 
 
 def _own_path(value: Any) -> str:
-    """Return where a function or a class is found, as `module:qualname`; '' where it is not."""
+    """Return where an import finds a function or a class, as `module:qualname`; '' if none does."""
     if not _is_a(value, (FunctionType, type)):
         return ""
     if _is_a(value, FunctionType):
         # `functools.wraps` gives a function the name and the module of another one.
-        home = value.__globals__.get("__name__")
-        if home != value.__module__:
+        own_module = value.__globals__.get("__name__")
+        if own_module != value.__module__:
             return ""
-    found: Any = sys.modules.get(value.__module__)
-    for name in value.__qualname__.split("."):
-        # Only what a `from module import name` finds: a name of the module itself.
-        found = getattr(found, "__dict__", {}).get(name)
-    if found is not value or "." in value.__qualname__:
+    name = value.__qualname__
+    # In a class or a function, no `from module import name` finds it.
+    if "." in name:
         return ""
-    return f"{value.__module__}:{value.__qualname__}"
+    module: Any = sys.modules.get(value.__module__)
+    imported = getattr(module, "__dict__", {}).get(name)
+    if imported is not value:
+        return ""
+    return f"{value.__module__}:{name}"
 
 
 def _factory(value: Any, original: Any) -> str:
-    """Return the function that has made a closure of the original, with its module; '' for none.
+    """Return the function that has made a value of the original: `wrap` in `lib.f = wrap(lib.f)`.
 
-    It takes one parameter, which the closure keeps, and is a function of a module.
+    It is a function of a module and takes one parameter, which the value, a function defined inside
+    of it, keeps.
+
+    Returns:
+        The function, as `module:name`; '' where there is none.
     """
     if not _is_a(value, FunctionType) or not _is_a(original, FunctionType):
         return ""
@@ -174,23 +178,36 @@ def _factory(value: Any, original: Any) -> str:
     path = getattr(code, "co_qualname", value.__qualname__)
     name = path.partition(".<locals>.")[0]
     factory = value.__globals__.get(name)
-    if not _is_a(factory, FunctionType):
+    if not _is_a(factory, FunctionType) or not _takes_one_argument(factory):
         return ""
-    made_by = factory.__code__
-    takes_one = made_by.co_argcount == 1 and not made_by.co_kwonlyargcount
-    if made_by.co_flags & _VARIABLE_ARGUMENTS or not takes_one:
+    factory_code = factory.__code__
+    # The code of a function that is defined inside of another one is a constant of that one.
+    is_defined_inside = any(constant is code for constant in factory_code.co_consts)
+    if not is_defined_inside:
         return ""
-    if not any(constant is code for constant in made_by.co_consts):
-        return ""
-    kept: Any = None
-    for free_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
-        if free_name == made_by.co_varnames[0]:
-            with contextlib.suppress(ValueError):  # the cell is empty
-                kept = cell.cell_contents
-    if kept is not original:
+    parameter = factory_code.co_varnames[0]
+    if _kept_by(value, parameter) is not original:
         return ""
     module = str(value.__globals__.get("__name__", ""))
     return f"{module}:{name}"
+
+
+def _takes_one_argument(function: FunctionType) -> bool:
+    """Whether a function has one parameter, and no `*args` or `**kwargs`."""
+    code = function.__code__
+    if code.co_flags & _VARIABLE_ARGUMENTS:
+        return False
+    return code.co_argcount == 1 and not code.co_kwonlyargcount
+
+
+def _kept_by(closure: FunctionType, variable: str) -> Any:
+    """Return what a closure keeps in a variable of the function around it; None where nothing."""
+    names = closure.__code__.co_freevars
+    for name, cell in zip(names, closure.__closure__ or (), strict=True):
+        if name == variable:
+            with contextlib.suppress(ValueError):  # the cell is empty
+                return cell.cell_contents
+    return None
 
 
 def _is_unrelated(value: Any, original: Any) -> bool:

@@ -126,13 +126,15 @@ class _PlainFunction:
         self._reader = reader
         self._source = reader.module.source.decode(errors="replace")
         self._scope = reader.scope.inner()
+        # By dotted name, what sets it.
         self._setters: dict[str, _Setter] = {}
-        self._kept: dict[int, ast.stmt] = {}
+        # By position, the statements that a factory may repeat: imports, definitions of functions,
+        # saved originals.
+        self._repeatable: dict[int, ast.stmt] = {}
         # The parameter of a factory that saves no original: no name that the function has.
-        self._unused = unused("original", names_in(node))
-        arguments = node.args
-        takes_any = [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]
-        if takes_any or arguments.vararg or arguments.kwarg or node.decorator_list:
+        self._unused_name = unused("original", names_in(node))
+        has_parameters = bool(list(ast.iter_child_nodes(node.args)))
+        if has_parameters or node.decorator_list:
             raise _NotPlainError
         for index, statement in enumerate(node.body):
             self._read(index, statement)
@@ -151,13 +153,13 @@ class _PlainFunction:
         return {name: self._factory(name) for name in dotted_names}
 
     def _read(self, index: int, statement: ast.stmt) -> None:
-        """Read a statement: what it sets, or what it binds."""
+        """Note what a statement sets, in `_setters`, or what it binds, in `_repeatable`."""
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             self._scope.bind_import(statement, self._reader.module, is_plain=True)
-            self._kept[index] = statement
+            self._repeatable[index] = statement
         elif isinstance(statement, ast.FunctionDef):
             _check_function(statement)
-            self._kept[index] = statement
+            self._repeatable[index] = statement
         elif isinstance(statement, ast.Assign):
             self._read_assignment(index, statement)
         elif isinstance(statement, ast.Expr):
@@ -181,10 +183,12 @@ class _PlainFunction:
         is_plain = isinstance(statement.value, (ast.Attribute, ast.Name, ast.Constant))
         if not is_plain or not isinstance(target, ast.Name):
             raise _NotPlainError
-        if any(target.id in bound(kept) for kept in self._kept.values()):
-            raise _NotPlainError
+        # A name that is bound twice means two things.
+        for statement_above in self._repeatable.values():
+            if target.id in bound(statement_above):
+                raise _NotPlainError
         self._scope.bind(target, statement.value)
-        self._kept[index] = statement
+        self._repeatable[index] = statement
 
     def _read_expression(self, index: int, node: ast.expr) -> None:
         """Read a `setattr`, or a text or a message, which a factory leaves out."""
@@ -218,30 +222,32 @@ class _PlainFunction:
         """Return the factory of one attribute: the statements above that it needs."""
         setter = self._setters[dotted_name]
         self._refuse_what_is_set(setter.value)
-        needed = names_in(setter.value)
+        needed_names = names_in(setter.value)
         statements = list[str]()
-        originals = list[str]()
-        for index, statement in sorted(self._kept.items(), reverse=True):
-            if bound(statement).isdisjoint(needed):
+        names_of_original = list[str]()
+        # From the end, as a statement uses names that are bound above it.
+        for index, statement in sorted(self._repeatable.items(), reverse=True):
+            if bound(statement).isdisjoint(needed_names):
                 continue
             if index > setter.position:  # a name that is bound only below
                 raise _NotPlainError
             if self._is_original(statement, dotted_name):
-                originals += bound(statement)
+                # The factory gets the original as its parameter.
+                names_of_original += bound(statement)
                 continue
-            needed |= names_in(statement)
+            needed_names |= names_in(statement)
             self._refuse_import_of_what_is_set(statement)
             self._refuse_what_is_set(statement)
             statements.append(self._text(statement))
-        parameter, *others = originals or [self._unused]
-        statements += [f"{other} = {parameter}" for other in others]
+        parameter, *further_names = names_of_original or [self._unused_name]
+        statements += [f"{name} = {parameter}" for name in further_names]
         statements.reverse()
         return ClosureFactory(
             statements,
             ast.unparse(setter.value),
             parameter,
             is_constant=isinstance(setter.value, ast.Constant),
-            uses_original=bool(originals),
+            uses_original=bool(names_of_original),
         )
 
     def _is_original(self, statement: ast.stmt, dotted_name: str) -> bool:
@@ -276,13 +282,14 @@ class _PlainFunction:
 
     def _text(self, statement: ast.stmt) -> str:
         """Return the lines of a statement, without the indentation of its function."""
-        first = statement.lineno
-        for decorator in getattr(statement, "decorator_list", ()):
-            first = min(first, decorator.lineno)
         if isinstance(statement, ast.ImportFrom) and statement.level:
+            # A relative import would mean another module in the pack.
             absolute = self._reader.module.absolute(statement.module, statement.level)
             copied = ast.ImportFrom(absolute, statement.names, 0)
             return ast.unparse(copied)
+        first = statement.lineno
+        for decorator in getattr(statement, "decorator_list", ()):
+            first = min(first, decorator.lineno)
         lines = self._source.splitlines()[first - 1 : statement.end_lineno]
         return dedent("\n".join(lines))
 
@@ -307,11 +314,10 @@ def _check_function(node: ast.FunctionDef) -> None:
 def _parts_that_run(node: ast.AST) -> list[ast.AST]:
     """List the parts of code that run with it: of a function, its decorators and defaults."""
     parts: list[ast.AST] = [node]
+    is_function = isinstance(node, (*DEFS, ast.Lambda))
+    decorators = getattr(node, "decorator_list", ())
     for child in ast.iter_child_nodes(node):
-        is_body = isinstance(node, (*DEFS, ast.Lambda)) and not isinstance(
-            child, ast.arguments
-        )
-        decorators = getattr(node, "decorator_list", ())
-        if not is_body or child in decorators:
+        is_of_header = isinstance(child, ast.arguments) or child in decorators
+        if is_of_header or not is_function:
             parts += _parts_that_run(child)
     return parts

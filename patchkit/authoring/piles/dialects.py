@@ -44,7 +44,7 @@ class _Registration(NamedTuple):
         call: The call with the keywords, such as `register_patch(target=…)`.
         value: What is registered: the new value of the target.
         node: The code that is replaced in the body.
-        text: The code that replaces it.
+        text: The code that replaces it, with `{}` for the name that the body gives to the value.
     """
 
     call: ast.Call

@@ -22,9 +22,10 @@ class DroppedRows(NamedTuple):
 
 
 def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
-    """Drop the rows that have some targets, and all others of their bodies.
+    """Drop the rows that have some targets, and all other rows of their bodies.
 
-    What runs as such a body is loaded may need what its rows would set only later.
+    A wrong row means that its module was misread. As the body is loaded, code in it may need what
+    the other rows would set only later.
 
     Args:
         pile: The rows.
@@ -38,14 +39,14 @@ def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
         targets = {str(change.place) for change in patch.changes}
         if patch.body and not targets.isdisjoint(wrong):
             bodies.add(patch.body)
-    kept = list[Patch]()
+    kept_rows = list[Patch]()
     dropped = set[str]()
     for patch in pile.patches:
         if patch.body in bodies:
             dropped.update(str(change.place) for change in patch.changes)
         else:
-            kept.append(patch)
-    pile.patches = kept
+            kept_rows.append(patch)
+    pile.patches = kept_rows
     modules = list[str]()
     for body in sorted(bodies):
         modules += _keep_as_code(pile, body)
@@ -55,12 +56,15 @@ def drop_rows(pile: PileRows, wrong: Collection[str]) -> DroppedRows:
 def _keep_as_code(pile: PileRows, body: str) -> list[str]:
     """Give a body that no row has another name, as a pack has a row for every `patch_` file.
 
+    Other bodies may import its code: they do so by the new name.
+
     Args:
         pile: The rows.
-        body: The name of the body; where it only imports code, it goes.
+        body: The name of the body, such as `patch_lib`, which becomes `code_lib`.
 
     Returns:
-        The module of the pile whose text it is, if it is one's.
+        The modules of the pile whose text the body has, one at most; none where the body only
+        imports code: then it is deleted, and the code stays where it is.
     """
     text = pile.bodies.pop(body)
     old_name = f"{pile.pack}.{body}"
@@ -70,15 +74,15 @@ def _keep_as_code(pile: PileRows, body: str) -> list[str]:
             modules.append(module)
     if not modules:
         return modules
-    wanted = body.replace("patch_", "code_", 1)
-    name = unused(wanted, pile.bodies)
+    name_of_code = body.replace("patch_", "code_", 1)
+    name = unused(name_of_code, pile.bodies)
     new_name = f"{pile.pack}.{name}"
     pile.bodies[name] = text
     for module in modules:
         pile.codes[module] = new_name
         if module in pile.stand_ins:
             pile.stand_ins[module] = new_name
-    word = re.compile(rf"\b{re.escape(old_name)}\b")
-    for other, other_text in pile.bodies.items():
-        pile.bodies[other] = word.sub(new_name, other_text)
+    old_name_alone = re.compile(rf"\b{re.escape(old_name)}\b")
+    for importer, importer_text in pile.bodies.items():
+        pile.bodies[importer] = old_name_alone.sub(new_name, importer_text)
     return modules

@@ -6,7 +6,6 @@ A pile is a package that patches upstream as it is imported. Where it imports a 
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from textwrap import indent
 from typing import NamedTuple
 
@@ -142,6 +141,8 @@ class Guard(NamedTuple):
 def guarded(row: Patch) -> Patch:
     """Return a row that refers to a guarded body: `by="code.f"` in place of `by="f"`.
 
+    A guarded body imports the module with the code only if the guard's test holds.
+
     Args:
         row: The row as it refers to the module with the code.
     """
@@ -159,10 +160,13 @@ def common_package(modules: Iterable[str]) -> str:
         modules: The dotted names of the modules.
     """
     packages = [module.split(".")[:-1] for module in modules]
+    shared_parts = list[str]()
     # The first part of each package, then the second of each, up to the end of the shortest.
-    parts_by_depth = zip(*packages, strict=False)
-    shared = takewhile(lambda parts: len(set(parts)) == 1, parts_by_depth)
-    return ".".join(parts[0] for parts in shared)
+    for parts in zip(*packages, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared_parts.append(parts[0])
+    return ".".join(shared_parts)
 
 
 def last_of(module: str) -> str:
@@ -235,9 +239,9 @@ def _version(test: ast.expr) -> str:
             return ""
         version = requirement.removeprefix("==")
         return f">={version},!={version}"
-    is_call = isinstance(test, ast.Call) and dotted(test.func).endswith("version_is")
-    # `is_call` implies the second condition, which is there for type checkers.
-    if not is_call or not isinstance(test, ast.Call) or not test.args:
+    if not isinstance(test, ast.Call) or not test.args:
+        return ""
+    if not dotted(test.func).endswith("version_is"):
         return ""
     argument = test.args[0]
     if isinstance(argument, ast.Constant) and isinstance(argument.value, str):

@@ -46,6 +46,7 @@ def {name}():
     return put_off("{module}", "{path}"{body})
 '''
 _GET = "    def __getattr__(self, name):\n"
+"""The header of a method of stand-ins, as `guards` writes it in the body of the row `old-pile`."""
 _GET_NOTHING = """\
         if f"{{self.__name__}}:{{name}}" == "{call}":
             return lambda *args, **kwargs: {result}
@@ -132,15 +133,15 @@ def keep_off(
         body = _HEAD.format(origin=origin)
     changes = list[AfterImport]()
     for function, used_body in functions.items():
-        # Who imports a module that has a stand-in gets what the stand-in has.
         if has_stand_ins and function.module in codes:
+            # Who imports the module gets its stand-in: that gives a function that does nothing.
             result = "None"
             if used_body:
                 result = f"importlib.import_module('{used_body}').taken.returned"
             getter = _GET_NOTHING.format(call=function, result=result)
             body = body.replace(_GET, f"{_GET}{getter}", 1)
             continue
-        if not changes:
+        if not changes:  # once, for all functions
             body += _OFF
         name = f"keep_off_{function.word}"
         body += _KEEP_OFF.format(

@@ -8,7 +8,7 @@ from patchkit.authoring.piles.pile_reader import PileReader
 
 
 def imported_modules(readers: Sequence[PileReader]) -> set[str]:
-    """Return the full names of the modules that other modules of a pile import.
+    """Return the full names of the modules that other modules, those of a pile, import.
 
     Args:
         readers: The readers of the pile's modules.

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 from zipfile import Path as PathInZip
 from zipfile import ZipFile
 
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import RequirementError
-
-GROUPS = ("vllm.general_plugins", "vllm.platform_plugins", "sglang.srt.plugins")
-"""The groups of entry points whose functions vLLM and SGLang call as they start."""
 
 
 class PileMetadata(NamedTuple):
@@ -62,9 +60,10 @@ def metadata_of(pile: str) -> PileMetadata:
         return _of_project(path.resolve())
     if pile.endswith(".whl") and path.is_file():
         return _of_wheel(path)
-    for name in packages_distributions().get(pile, ()):
-        return _of_distribution(Distribution.from_name(name))
-    return PileMetadata()
+    distributions = packages_distributions().get(pile)
+    if not distributions:
+        return PileMetadata()
+    return _of_distribution(Distribution.from_name(distributions[0]))
 
 
 def _of_wheel(wheel: Path) -> PileMetadata:
@@ -80,10 +79,11 @@ def _of_wheel(wheel: Path) -> PileMetadata:
 
 def _of_distribution(distribution: Distribution) -> PileMetadata:
     """Read the metadata of a distribution."""
+    groups = _plugin_groups()
     calls = [
         (entry.value, entry.group)
         for entry in distribution.entry_points
-        if entry.group in GROUPS
+        if entry.group in groups
     ]
     return PileMetadata(tuple(distribution.requires or ()), _functions(calls))
 
@@ -105,10 +105,15 @@ def _of_table(project: dict[str, Any]) -> PileMetadata:
     groups = project.get("entry-points", {})
     calls = [
         (str(value), group)
-        for group in GROUPS
+        for group in _plugin_groups()
         for value in groups.get(group, {}).values()
     ]
     return PileMetadata(tuple(map(str, requirements)), _functions(calls))
+
+
+def _plugin_groups() -> list[str]:
+    """Name the groups of entry points whose functions engines call as they start."""
+    return [group for engine in installed_engines() for group in engine.plugin_groups]
 
 
 def _functions(calls: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -38,12 +38,12 @@ class ObservationOptions:
     python: str = sys.executable
 
 
-def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> str:
+def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> str:
     """Import the pile in a child process, and make rows of what it changes there and no row does.
 
     Args:
         pile: The rows of the pile; gets more.
-        changed: The folder, the wheel, or the name of the package.
+        location: The folder or the wheel of the pile, or the name of its package.
         options: What is observed.
 
     Returns:
@@ -56,24 +56,16 @@ def observe_pile(pile: PileRows, changed: str, options: ObservationOptions) -> s
     target_modules: set[str] = set()
     for patch in pile.patches:
         target_modules.update(change.place.module for change in patch.changes)
+    # The packages that are compared before and after: those of targets, and the one to patch.
     packages = {name.partition(".")[0] for name in target_modules}
     packages = packages.union([options.package]) - own_packages
     upstream_modules = [
         name for name in target_modules if name.partition(".")[0] in packages
     ]
-    # Without any row, the modules are of interest that set something as no row can.
-    patching = set(pile.codes)
-    if not patching:
-        patching = {reader.module.name for reader in pile.readers if reader.placements}
     acting = _acting_modules(pile, packages)
     apart = _acting_modules(pile, packages | own_packages)
-    # Where functions are called, their modules are imported, and what these import.
-    if not options.calls:
-        patching |= acting
-    roots = root_modules(pile.readers, patching)
-    if pile.base and not roots:
-        roots = [pile.base]
-    with importable(changed) as path:
+    roots = _modules_to_import(pile, acting, has_calls=bool(options.calls))
+    with importable(location) as path:
         observation = observe(
             modules=roots,
             imported_first=[
@@ -103,6 +95,29 @@ def _fewest(*choices: Collection[str]) -> Collection[str]:
         if len(modules) <= _MOST_APART:
             return modules
     return ()
+
+
+def _modules_to_import(
+    pile: PileRows, acting: set[str], *, has_calls: bool
+) -> list[str]:
+    """Return the modules to import so that the pile does all that it does at import.
+
+    Args:
+        pile: The rows of the pile.
+        acting: The modules that may change something at import.
+        has_calls: Whether functions of the pile are called. Then their modules are imported, and
+            what these import, in place of all that act.
+    """
+    patching = set(pile.codes)
+    if not patching:
+        # Without any row, the modules are of interest that set something as no row can.
+        patching = {reader.module.name for reader in pile.readers if reader.placements}
+    if not has_calls:
+        patching |= acting
+    roots = root_modules(pile.readers, patching)
+    if pile.base and not roots:
+        return [pile.base]
+    return roots
 
 
 def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:

@@ -31,7 +31,7 @@ def read_pile(
             reader.read()
             readers[module.name] = reader
     if not only:
-        _leave_tests(readers)
+        _refuse_placements_of_tests(readers)
     ordered: dict[str, PileReader] = {}
     # Python runs a package before its modules.
     for name in sorted(readers, key=lambda name: (name.count("."), name)):
@@ -39,8 +39,10 @@ def read_pile(
     return list(ordered.values())
 
 
-def _leave_tests(readers: Mapping[str, PileReader]) -> None:
-    """Refuse what tests and benchmarks set, which nobody imports where the pile is used.
+def _refuse_placements_of_tests(readers: Mapping[str, PileReader]) -> None:
+    """Let no row be made of what tests and benchmarks set: nobody imports these in an engine.
+
+    A placement with a `reason` is listed with that, and gets no row.
 
     Args:
         readers: The readers of all modules, by name.

@@ -85,8 +85,28 @@ class PileRows(AdoptedRows):
         return self.requires.partition("==")[0]
 
     def run(self) -> None:
-        """Make the rows, in the order in which the pile makes its changes."""
-        rows_by_module = list[_ModuleRows]()
+        """Make the rows, in the order in which the pile makes its changes.
+
+        It fills in `patches`, their `bodies`, and `left`, the list of what no row can express; and
+        `codes` and `stand_ins`, which say where the code of the pile's modules is by then.
+        """
+        builders = self._builders()
+        # All of them before any row is made: in a body, imports of the pile's modules become
+        # imports of the modules in `codes`.
+        self.codes = {builder.reader.module.name: builder.code for builder in builders}
+        for builder in builders:
+            builder.run()  # adds to `patches` and `bodies`
+        self.patches = list(chained(self.patches))
+        # A module of which no row was made, as the release has nothing that it sets, has no body.
+        with_bodies = [
+            builder for builder in builders if last_of(builder.code) in self.bodies
+        ]
+        if self.patches:
+            self._switch_off(with_bodies)
+
+    def _builders(self) -> list["_ModuleRows"]:
+        """Return what makes the rows of each module; list what no row can express."""
+        builders = list["_ModuleRows"]()
         words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
         for reader in self.readers:
             self._list_unexpressed(reader)
@@ -95,16 +115,8 @@ class PileRows(AdoptedRows):
             word = unused(body_word(reader.module.name, self._base), words)
             words.append(word)
             guard = guard_of(reader, self.readers, self.project)
-            rows_by_module.append(_ModuleRows(self, reader, guard, word))
-        self.codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
-        for rows in rows_by_module:
-            rows.run()
-        self.patches = list(chained(self.patches))
-        with_bodies = [
-            rows for rows in rows_by_module if last_of(rows.code) in self.bodies
-        ]
-        if self.patches:
-            self._switch_off(with_bodies)
+            builders.append(_ModuleRows(self, reader, guard, word))
+        return builders
 
     def refuse_empty(self) -> None:
         """Refuse a pile of which there is no row, and nothing in the list.
@@ -116,10 +128,14 @@ class PileRows(AdoptedRows):
             message = f"{self.origin} contains no patch that a row can express"
             raise ScaffoldError(message)
 
-    def _switch_off(self, rows_by_module: Sequence["_ModuleRows"]) -> None:
-        """Add the row that keeps the pile's modules from patching upstream a second time."""
-        modules = [rows.reader.module for rows in rows_by_module]
-        codes = {rows.reader.module.name: rows.code for rows in rows_by_module}
+    def _switch_off(self, builders: Sequence["_ModuleRows"]) -> None:
+        """Add the row that keeps the pile's modules from patching upstream a second time.
+
+        Args:
+            builders: What has made the rows of each module with a body.
+        """
+        modules = [builder.reader.module for builder in builders]
+        codes = {builder.reader.module.name: builder.code for builder in builders}
         for module in modules:
             top = module.name.partition(".")[0]
             beside = [name for name in codes if name.partition(".")[0] == top]

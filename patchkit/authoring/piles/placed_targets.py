@@ -71,14 +71,9 @@ def placed_target(
         ValueError: It cannot be written as a target, or no row can set it.
     """
     head, bracket, item = dotted_name.partition("[")
-    item_part = bracket + item
+    item_part = bracket + item  # such as `['a']`
     parts = head.split(".")
-    module_length = 1
-    # The longest beginning that is a module, or else the first part; the rest is a name in it.
-    for length in range(len(parts) - 1, 0, -1):
-        if _is_module(release, parts[:length]):
-            module_length = length
-            break
+    module_length = _length_of_module(release, parts)
     qualname = ".".join(parts[module_length:]) + item_part
     target = Target(".".join(parts[:module_length]), qualname)
     Target.parse(str(target))  # raises ValueError where it is no valid target
@@ -106,7 +101,11 @@ def _refuse_parts_of_functions(target: Target) -> None:
 
 
 def _of_other_package(target: Target) -> PlacedTarget:
-    """Look up a target of a package other than upstream, in what is installed here."""
+    """Look up a target of a package other than upstream, in what is installed here.
+
+    Facts are given only of a target that the installed package lacks, so that of alternatives the
+    one that is there is chosen.
+    """
     release = _installed_release(target.module.partition(".")[0])
     if release is None or not release.has(target.holder):
         return PlacedTarget(target, facts=None)
@@ -124,6 +123,17 @@ def _installed_release(package: str) -> CheckedRelease | None:
     except (UpstreamError, VersionError):
         return None
     return releases[0] if releases else None
+
+
+def _length_of_module(release: CheckedRelease, parts: Sequence[str]) -> int:
+    """Count the parts of a dotted name that are a module, of which the others are a name in it.
+
+    These are as many as may be; 1 where none are known to be a module.
+    """
+    for length in range(len(parts) - 1, 0, -1):
+        if _is_module(release, parts[:length]):
+            return length
+    return 1
 
 
 def _is_module(release: CheckedRelease, parts: Sequence[str]) -> bool:
@@ -154,16 +164,18 @@ def can_be_wrapped(
         return False
     if len(placement.dotted_names) != 1 or placement.key:
         return False
-    # A call that sets it again may become a row, and what that sets lies below a Wrap.
-    for other in readers:
-        for other_placement in other.placements:
-            is_set_again = placement.dotted_names[0] in other_placement.dotted_names
+    (dotted_name,) = placement.dotted_names
+    # A function of the pile may set it again, in the place of this replacement. A row can call the
+    # function, but what that sets lies below a Wrap.
+    for any_reader in readers:
+        for other_placement in any_reader.placements:
+            is_set_again = dotted_name in other_placement.dotted_names
             if is_set_again and not other_placement.is_expressible:
                 return False
     # The names of the replacement and of the saved original.
     names = {ast.unparse(placement.value)}
     for name, original in reader.saved.items():
-        if original.dotted_name == placement.dotted_names[0]:
+        if original.dotted_name == dotted_name:
             names.add(name)
     return not is_used_elsewhere(reader, readers, names)
 
@@ -178,6 +190,7 @@ def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool
         placement: The placement of the replacement.
         facts: The facts of the original.
     """
+    # What is not present for certain may be a class, too.
     if not facts.is_present or facts.kind == str(Kind.CLASS):
         return not _derives(reader, placement)
     if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:

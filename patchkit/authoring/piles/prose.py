@@ -38,7 +38,7 @@ def prose_of(
     Returns:
         The texts, by field.
     """
-    labelled = _entry_of(module, modules)
+    texts_by_label = _entry_of(module, modules)
     default_texts = {
         "why": f"Adopted from {origin}.",
         "upstream": f"none: adopted from {origin}",
@@ -46,13 +46,13 @@ def prose_of(
     }
     docstring = ast.get_docstring(module.tree) or ""
     texts = {
-        field: _first_text(labelled, labels)
+        field: _first_text(texts_by_label, labels)
         for field, labels in _LABELS_BY_FIELD.items()
     }
     if not texts["why"]:
         texts["why"] = docstring.partition("\n\n")[0]
     # A link under the label of the field comes before those under others, such as `why`.
-    link = _LINK.search(" ".join([texts["upstream"], *labelled.values()]))
+    link = _LINK.search(" ".join([texts["upstream"], *texts_by_label.values()]))
     if link:
         texts["upstream"] = link[0]
     return {
@@ -61,11 +61,11 @@ def prose_of(
     }
 
 
-def _first_text(labelled: Mapping[str, str], labels: Iterable[str]) -> str:
+def _first_text(texts_by_label: Mapping[str, str], labels: Iterable[str]) -> str:
     """Return the text of the first label that has one; '' where none does."""
     for label in labels:
-        if labelled.get(label):
-            return labelled[label]
+        if texts_by_label.get(label):
+            return texts_by_label[label]
     return ""
 
 
@@ -84,9 +84,9 @@ def _entry_of(module: ModuleTree, modules: Iterable[ModuleTree]) -> Mapping[str,
         for number, line in enumerate(lines):
             is_heading = line.startswith("#") and file_name.search(line)
             if is_heading and folder.endswith(_named_folder(line, file)):
-                labelled = _labelled(lines[number + 1 :])
-                if labelled:
-                    return labelled
+                texts_by_label = _texts_by_label(lines[number + 1 :])
+                if texts_by_label:
+                    return texts_by_label
     return {}
 
 
@@ -95,10 +95,12 @@ def _named_folder(line: str, file: str) -> str:
 
     That is '' where the line has the name alone.
     """
-    return re.split(r"[\s`*:]", line.partition(file)[0])[-1].strip("/")
+    text_before, _, _ = line.partition(file)
+    words = re.split(r"[\s`*:]", text_before)
+    return words[-1].strip("/")
 
 
-def _labelled(lines: Iterable[str]) -> Mapping[str, str]:
+def _texts_by_label(lines: Iterable[str]) -> Mapping[str, str]:
     """Read one entry of a catalogue.
 
     Args:

@@ -63,12 +63,15 @@ def read_wrongly(
     Args:
         changes: The changes whose targets rows have, as they were observed last.
         values: By target, what the statements that were read set.
+
+    Returns:
+        By target of which that is certain, the values that were read, in words.
     """
     wrong = dict[str, str]()
     for change in changes:
-        read = values.get(change.target, ())
-        if read and all(_differs(value, change) for value in read):
-            words = [value.literal or value.definition for value in read]
+        read_values = values.get(change.target, ())
+        if read_values and all(_differs(value, change) for value in read_values):
+            words = [value.literal or value.definition for value in read_values]
             wrong[change.target] = " or ".join(words)
     return wrong
 
@@ -79,10 +82,10 @@ def _differs(value: ReadValue, change: ObservedChange) -> bool:
         return value.literal != change.literal
     if not value.definition:
         return False
-    if change.literal:
+    if change.literal:  # no function or class
         return True
     module, _, qualname = change.by.partition(":")
-    if not qualname:
+    if not qualname:  # what was observed has no name
         return False
     is_same_name = qualname.rpartition(".")[2] == value.definition
     return not is_same_name or module != value.reader.module.name

@@ -14,12 +14,12 @@ def unused(name: str, names: Collection[str]) -> str:
     separator = "_"
     if "-" in name:
         separator = "-"
-    unused = name
+    free_name = name
     number = 2
-    while unused in names:
-        unused = f"{name}{separator}{number}"
+    while free_name in names:
+        free_name = f"{name}{separator}{number}"
         number += 1
-    return unused
+    return free_name
 
 
 def body_word(module: str, base: str) -> str:

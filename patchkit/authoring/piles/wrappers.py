@@ -40,18 +40,20 @@ def wrapper(
         SyntaxError: The function's header and its body are on one line.
     """
     function = _function_of(reader, placement)
+    # Unless it is plain, the placement replaces the original only under a condition.
+    if function is None or not placement.is_plain:
+        return
     dotted_names = [*placement.dotted_names]
     names_of_original = [
         name
         for name, original in reader.saved.items()
         if [original.dotted_name] == dotted_names
     ]
-    # A wrapper always calls what `wrapped` is, and so needs one original, which is always saved and
-    # replaced.
-    if function is None or len(names_of_original) != 1 or not placement.is_plain:
+    # What a wrapper calls as `wrapped` is one original, which the module saves under one name.
+    if len(names_of_original) != 1:
         return
     (name,) = names_of_original
-    owner = ""
+    owner = ""  # the name of its `self`
     if is_method:
         # In `def m(*args)`, `args` has `self`, and that of a wrapper has not.
         if not function.args.args or function.args.posonlyargs:
@@ -62,8 +64,10 @@ def wrapper(
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and dotted(node.func) == name
     ]
+    if not calls:  # it replaces the original, and does not wrap it
+        return
     # `wrapped` is bound to `self`: a call with another instance is not possible.
-    if not calls or (is_method and not _pass_owner(calls, owner)):
+    if is_method and not _pass_owner(calls, owner):
         return
     is_private = _are_private(reader, function, name, len(calls))
     if not is_private or _clashes(function, name, owner):
@@ -172,11 +176,12 @@ def _clashes(function: Def, name: str, owner: str) -> bool:
     if name in bound_names or bound_names.count(owner) > owner_count:
         return True
     # The wrapper has names of its own, which the function may use for something else. `args` and
-    # `kwargs` may be the function's own parameters, but for its `self`.
-    catch_alls = {"args", "kwargs"}
+    # `kwargs` may be the function's own parameters, as in `def f(*args, **kwargs)`, but not the
+    # name of its `self`.
     new_names = {"wrapped", "call"}
-    new_names |= catch_alls - parameters
-    new_names |= catch_alls & {owner}
+    for name_of_wrapper in ("args", "kwargs"):
+        if name_of_wrapper not in parameters or name_of_wrapper == owner:
+            new_names.add(name_of_wrapper)
     used_names = names_in(function).union(bound_names)
     if new_names & used_names:
         return True
@@ -217,9 +222,10 @@ def _call_changes(source: bytes, call: ast.Call, owner: str) -> Iterator[TextCha
     yield start, end, "wrapped"
     if owner:
         start, end = span(source, call.args[0])
-        further = (*call.args[1:], *call.keywords)
-        starts = [span(source, argument)[0] for argument in further]
-        end = min(starts, default=end)  # up to the second argument, with the comma
+        other_arguments = (*call.args[1:], *call.keywords)
+        other_starts = [span(source, argument)[0] for argument in other_arguments]
+        # Up to the second argument, with the comma.
+        end = min(other_starts, default=end)
         yield start, end, ""
 
 
@@ -240,33 +246,42 @@ def _wrapper_text(
     Raises:
         SyntaxError: Its header and its body are on one line.
     """
-    # From the `def` on: the decorator `wraps(original)` is dropped.
-    start = offset(source, function.lineno, column=0)
-    end = span(source, function)[1]
-    changes_of_text = [
-        (first - start, last - start, new) for first, last, new in changes
-    ]
-    text = applied(source[start:end], changes_of_text).decode()
-    lines = text.split("\n")
+    lines = _changed_lines(source, function, changes)
     body_lines = lines[_header_length(lines) :]
     parameters = copy.deepcopy(function.args)
     if owner:  # the wrapper has it as a parameter of its own
         del parameters.args[0]
     catch_alls = [node.arg for node in (parameters.vararg, parameters.kwarg) if node]
-    plain = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
-    is_simple = len(catch_alls) == 2 and not plain
+    plain_parameters = parameters.posonlyargs + parameters.args + parameters.kwonlyargs
+    takes_anything = len(catch_alls) == 2 and not plain_parameters  # `*args, **kwargs`
     names = ["args", "kwargs"]
-    if is_simple:
+    if takes_anything:
         names = catch_alls
     header_parameters = ", ".join(["wrapped", owner or "_instance", *names])
     header = f"def {function.name}({header_parameters}):"
-    if is_simple and isinstance(function, ast.FunctionDef):
+    is_async = isinstance(function, ast.AsyncFunctionDef)
+    if takes_anything and not is_async:  # it needs no inner function
         return "\n".join([header, *body_lines])
     before_def = lines[0].partition("def")[0]  # `async `, or ''
     inner_parameters = ast.unparse(parameters)
     inner_header = f"{before_def}def call({inner_parameters}):"
     inner = indent("\n".join([inner_header, *body_lines]), "    ")
     return f"{header}\n{inner}\n\n    return call(*args, **kwargs)"
+
+
+def _changed_lines(
+    source: bytes, function: Def, changes: Iterable[TextChange]
+) -> list[str]:
+    """Return the lines of a function with changes of the module's text made, without decorators."""
+    # From the `def` on: the decorator `wraps(original)` is dropped.
+    start = offset(source, function.lineno, column=0)
+    _, end = span(source, function)
+    # The changes count from the start of the module; here, they have to from that of the function.
+    shifted_changes = [
+        (first - start, last - start, new) for first, last, new in changes
+    ]
+    text = applied(source[start:end], shifted_changes).decode()
+    return text.split("\n")
 
 
 def _header_length(lines: Sequence[str]) -> int:

@@ -44,7 +44,7 @@ def refuse_absent(comparison: Comparison, message: str = "") -> None:
 
     Args:
         comparison: the target in both.
-        message: what the error begins with.
+        message: what the error begins with, before the name of the release.
     """
     for side in (comparison.old, comparison.new):
         if not side.facts.is_present:

@@ -42,7 +42,7 @@ def merged_edits(
         keep: whether the Edits are to stay for the old release.
 
     Returns:
-        The Edits for the later release, and whether they are others than before.
+        The Edits for the later release, and the result: `unchanged`, `merged` or `retired`.
 
     Raises:
         ScaffoldError: they cannot be merged.
@@ -59,7 +59,7 @@ def merged_edits(
         return CarriedChanges("merged", changes)
     text = merged_copy(base, ours, theirs)
     if syntax_hash(text) == syntax_hash(theirs):
-        return CarriedChanges("retired", ())
+        return CarriedChanges("retired", ())  # upstream has all that the Edits change
     # The Edits as they are may result in the merged text, too.
     with suppress(TargetError, SyntaxError):
         if syntax_hash(all_edited(changes, theirs)) == syntax_hash(text):
@@ -68,6 +68,7 @@ def merged_edits(
     if text_edits is None:
         raise ScaffoldError("no Edits make the merged text of upstream's")
     first = changes[0]
+    # The new Edits differ from the old ones in their texts alone.
     new_changes = [
         first.__replace__(old=edit.old, new=edit.new, count=1) for edit in text_edits
     ]
@@ -107,11 +108,13 @@ def merged_replacement(
         is_shared: whether the body is also that of other rows.
 
     Returns:
-        The Replace for the later release, and whether it is another one than before.
+        The Replace for the later release, and the result: `unchanged`, `merged` or `retired`. A
+        class that derives from upstream's is to be reviewed: its text lacks the other members.
 
     Raises:
         ScaffoldError: they cannot be merged.
     """
+    # In a guarded body, the definition is in the module that this body imports as `code`.
     by = change.by.removeprefix(CODE)
     versions = _versions(change, by, old, new, body.read())
     to_review: list[Target] = []
@@ -121,6 +124,7 @@ def merged_replacement(
         return CarriedChanges("unchanged", [change], to_review)
     text = merged_copy(versions.base, versions.ours, versions.theirs)
     is_upstreams = syntax_hash(text) == syntax_hash(versions.theirs)
+    # Members of its own are in all three versions, so they make no difference between the hashes.
     if is_upstreams and not versions.own_members:
         return CarriedChanges("retired", ())
     if syntax_hash(text) == syntax_hash(versions.ours):
@@ -171,6 +175,9 @@ def _versions(
         old: its target in the old release.
         new: its target in the later release.
         definitions: the body.
+
+    Returns:
+        The versions; those of a class that derives from upstream's have only the body's members.
     """
     # They get the same name, so that a renaming is no change in them.
     name = by.rpartition(".")[2]
@@ -225,11 +232,21 @@ def write_merged(
         change = Add(target, by=name_in_merged)
     make(body, change, new_name, BodyCode(merged_module))
     if not imports_inside:
-        for name in sorted(used_before & definitions.imports.keys()):
-            shortened = without_import(body.read().tree, name)
-            # The name may be in an annotation, which is text to Python, or in a string.
-            if not re.search(rf"\b{name}\b", shortened):
-                body.text = shortened
+        _drop_unneeded(body, used_before & definitions.imports.keys())
+
+
+def _drop_unneeded(body: ModuleText, names: Collection[str]) -> None:
+    """Take the imports of those names out of a body that nothing else in its text mentions.
+
+    Args:
+        body: the text of the body, which is changed.
+        names: names that it imports.
+    """
+    for name in sorted(names):
+        shortened = without_import(body.read().tree, name)
+        # Searched as a word, as it may be in an annotation, which is text to Python, or a string.
+        if not re.search(rf"\b{name}\b", shortened):
+            body.text = shortened
 
 
 def _missing_imports(

@@ -89,11 +89,12 @@ def _resolved(conflict: re.Match[str]) -> str:
     Returns:
         The lines with both changes; the conflict itself where the changes overlap.
     """
-    if _is_resolved(conflict):
-        return conflict[1]
-    ours = conflict[1].splitlines(keepends=True)
-    base = conflict[2].splitlines(keepends=True)
-    theirs = conflict[3].splitlines(keepends=True)
+    our_text, base_text, their_text = conflict.groups()
+    if has_changes(our_text, base_text, their_text):
+        return our_text  # our side has what upstream changed: a person has resolved it
+    ours = our_text.splitlines(keepends=True)
+    base = base_text.splitlines(keepends=True)
+    theirs = their_text.splitlines(keepends=True)
     # A set, so that the same change on both sides is made once.
     changes = sorted(_changes(base, ours) | _changes(base, theirs))
     for change, following in pairwise(changes):
@@ -102,11 +103,6 @@ def _resolved(conflict: re.Match[str]) -> str:
     for change in reversed(changes):  # from the end, so that earlier indexes stay valid
         base[change.start : change.end] = change.lines
     return "".join(base)
-
-
-def _is_resolved(conflict: re.Match[str]) -> bool:
-    """Whether our side of a conflict has what upstream changed."""
-    return has_changes(conflict[1], conflict[2], conflict[3])
 
 
 class _Change(NamedTuple):
@@ -153,7 +149,7 @@ def merged_copy(base: str, ours: str, theirs: str) -> str:
             of the conflicts or of the merge.
     """
     merge = merged(base, ours, theirs)
-    # A copy of the later release's code is one that a person has written for it.
+    # Like upstream's in the later release is code that a person has written for that release.
     likeness = max(_likeness(base, ours), _likeness(theirs, ours))
     if likeness < _LEAST_LIKENESS:
         raise ScaffoldError("its code is its own, and upstream's has changed")

@@ -1,11 +1,33 @@
-"""Rewrites `from … import …` statements for names that have moved to another module."""
+"""Finds names that have moved to another module, and rewrites their `from … import …`."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.target import Target
+
+
+def moved_between(
+    old: CheckedRelease, new: CheckedRelease, targets: Collection[Target]
+) -> dict[Target, Target]:
+    """Find where targets of a release are in a later one that lacks them.
+
+    Args:
+        old: the release that has them.
+        new: the later release.
+        targets: the targets.
+
+    Returns:
+        By each target, the new one; a target that the later release has nowhere is left out.
+    """
+    moves = new.moves([(target, old) for target in targets])
+    moved: dict[Target, Target] = {}
+    for target, move in zip(targets, moves, strict=True):
+        if move.place:
+            moved[target] = move.place
+    return moved
 
 
 def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
@@ -19,7 +41,9 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
     """
 
     def changes(content: bytes) -> Iterator[TextChange]:
-        tree, _fault = parse(content)
+        """Yield the new text of each import of a moved name, with its start and end."""
+        # Of a text with a syntax error, the tree is empty, and the text stays as it is.
+        tree, _syntax_error = parse(content)
         for node in ast.walk(tree):
             if not isinstance(node, ast.ImportFrom):
                 continue
@@ -28,9 +52,11 @@ def with_moved(text: str, moved: Mapping[Target, Target]) -> str:
                 continue
             start, end = span(content, node)
             start_of_line = content.rfind(b"\n", 0, start) + 1
-            before = content[start_of_line:start].decode()
-            separator = f"\n{before}"
-            if before.strip():  # other code is before the import on its line
+            text_before = content[start_of_line:start].decode()
+            separator = (
+                f"\n{text_before}"  # the import begins its line: that is its indent
+            )
+            if text_before.strip():  # other code is before the import on its line
                 separator = "; "
             text_of_imports = separator.join(statements)
             yield start, end, text_of_imports

@@ -59,29 +59,30 @@ def _carried(
         is_over: whether the row ends before that release.
     """
     requirement = parse_requirement(text)
-    allowed = satisfies(new, str(requirement.specifier))
-    # The requirement shall allow the release, unless the row is over before that.
-    is_right_already = allowed != is_over
+    allows_new = satisfies(new, str(requirement.specifier))
+    # If the row is over, the requirement shall exclude the release; else it shall allow it.
+    is_right_already = allows_new != is_over
     if is_right_already and not is_new:
         return text
     bounds = sorted(map(str, requirement.specifier))
     # `==1.1`, which excludes the release: the new bound ends exactly at the release, too.
-    is_exact = not allowed and any(bound.startswith("=") for bound in bounds)
-    # The range begins where it did; or at the release, if older ones are no longer allowed.
-    lower = _lower_bounds(bounds)
-    if is_new:
-        lower = [] if is_exact else [f">={new}"]
-    # The range ends before the release if the row is over; at the release if the bounds were exact;
-    # where they did if they allow it; else after all patch releases of its minor version.
-    upper = [bound for bound in bounds if bound[0] in "<~="]
+    is_exact = not allows_new and any(bound.startswith("=") for bound in bounds)
+    if not is_new:
+        lower = _lower_bounds(bounds)  # the range begins where it did
+    elif is_exact:
+        lower = []  # the upper bound, `==`, is both
+    else:
+        lower = [f">={new}"]
     if is_over:
         upper = [f"<{new}"]
     elif is_exact:
         upper = [f"=={new}" if is_new else f"<={new}"]
-    elif not allowed:
+    elif allows_new:
+        upper = [bound for bound in bounds if bound[0] in "<~="]  # it ends where it did
+    else:
         upper = [_before_next_minor(new)]
+    # Of the versions to leave out, an earlier one is excluded; the range ends before a later one.
     excluded = [bound for bound in bounds if bound.startswith("!")]
-    # A version in between is excluded; the range ends before a later one.
     later_versions: list[str] = []
     for version in sorted(left_out, key=release_order):
         if release_order(version) < release_order(new):
@@ -95,7 +96,7 @@ def _carried(
 
 
 def _lower_bounds(bounds: Iterable[str]) -> list[str]:
-    """Return the lower bounds among bounds: `>=1.2`, also for `==1.2` and `~=1.2`."""
+    """Return the lower bounds among bounds; `==1.2` and `~=1.2` imply `>=1.2`."""
     plain: list[str] = []
     implied: list[str] = []
     for bound in bounds:
@@ -119,7 +120,7 @@ def _before_next_minor(version: str) -> str:
 def split_at(
     change: Change, successors: Iterable[Change], package: str, version: str
 ) -> Sequence[Change]:
-    """Limit a change to the releases before a version, and what replaces it to that one on.
+    """Limit a change to the releases before a version, and what replaces it to that one and later.
 
     Args:
         change: the change.
@@ -130,11 +131,11 @@ def split_at(
     Returns:
         The change, and its successors.
     """
-    before = f"{package}<{version}"
-    since = f"{package}>={version}"
-    old_change = change.__replace__(requires=(*change.requires, before))
+    earlier_releases = f"{package}<{version}"
+    later_releases = f"{package}>={version}"
+    old_change = change.__replace__(requires=(*change.requires, earlier_releases))
     new_changes = [
-        successor.__replace__(requires=(*successor.requires, since))
+        successor.__replace__(requires=(*successor.requires, later_releases))
         for successor in successors
     ]
     return [old_change, *new_changes]

@@ -84,9 +84,11 @@ def _reason_against(
     rebase: Rebase, release: CheckedRelease, releases: Sequence[CheckedRelease]
 ) -> str:
     """Say why a carried row does not hold for a further release; '' if it does."""
-    trial = _trial_of_carried(rebase, release)
-    if releases.index(release) < releases.index(rebase.new):
+    is_earlier = releases.index(release) < releases.index(rebase.new)
+    if is_earlier:
         trial = _trial_of_original(rebase, release)
+    else:
+        trial = _trial_of_carried(rebase, release)
     try:
         trial.run()
     except PatchkitError as error:  # such as a release that cannot be read
@@ -126,6 +128,7 @@ def _first_with_changes(
     first = rebase.new
     start = releases.index(rebase.old) + 1
     end = releases.index(rebase.new)
+    # Backwards, until a release lacks some of the changes, cannot be read, or conflicts.
     for release in reversed(releases[start:end]):
         trial = _trial_of_original(rebase, release)
         try:

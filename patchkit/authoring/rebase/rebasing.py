@@ -25,7 +25,7 @@ from patchkit.authoring.rebase.carried import (
 )
 from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
 from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
-from patchkit.authoring.rebase.moved_names import with_moved
+from patchkit.authoring.rebase.moved_names import moved_between, with_moved
 from patchkit.authoring.rebase.ranges import (
     carried_requirements,
     split_at,
@@ -205,6 +205,7 @@ class Rebase:
 
     def _changes_in(self, release: CheckedRelease) -> Sequence[Change]:
         """List the changes that the row makes in a release, even one that it does not allow yet."""
+        # `inverse`: also out of the row's range, with the changes that a wider range would have.
         coverage = Coverage([self.row], [release], inverse=True)
         return coverage.to_check(self.row, coverage.releases[0])
 
@@ -285,7 +286,7 @@ class Rebase:
         """
         first = changes[0]
         target = first.place
-        # These bring what upstream lacks; a later release may have it itself.
+        # An Add, AddField or Provide brings what upstream lacks; the later release may have it.
         brought = target
         if isinstance(first, AddField):
             brought = Target(target.module, f"{target.qualname}.{first.name}")
@@ -293,6 +294,7 @@ class Rebase:
             return CarriedChanges("retired", ())
         if isinstance(first, (Add, Provide)):
             return CarriedChanges("unchanged", changes)
+        # A target that another row adds is in no release, so upstream cannot have changed it.
         if self.pack_adds(target) and not self.new.has(target):
             return CarriedChanges("unchanged", changes)
         comparison = compare(target, self.old, self.new)
@@ -306,6 +308,7 @@ class Rebase:
             carried = carried_sets(changes[0], self.old, self.new)
         elif comparison.changed:
             carried = self._merged_changes(changes, comparison)
+        # The row names another target, so that it has to be written anew.
         if new_target != target and carried.result == "unchanged":
             return carried._replace(result="merged")
         return carried
@@ -360,23 +363,12 @@ class Rebase:
     def _follow_imports(self, body: ModuleText) -> None:
         """Rewrite the body's imports of upstream names that moved in the later release.
 
+        If other rows use the body, each name that moved is a conflict as well.
+
         Args:
             body: the text of the body, which is changed.
         """
-        coverage = Coverage([self.row], [self.new], beside=read_pack(self.row.pack))
-        uses = RowUses(coverage, {self.pack.name: self.pack})
-        misfits_by_release = uses.misfits(self.row, [self.new])
-        misfits = misfits_by_release[self.new.name]
-        missing: list[Target] = []
-        for misfit in misfits:
-            target = misfit.target
-            if not self.new.has(target) and not self.pack_adds(target):
-                missing.append(target)
-        moves = self.new.moves([(target, self.old) for target in missing])
-        moved: dict[Target, Target] = {}
-        for target, move in zip(missing, moves, strict=True):
-            if move.place:
-                moved[target] = move.place
+        moved = self._moved_uses()
         text = with_moved(body.text, moved)
         if text == body.text:
             return
@@ -385,6 +377,20 @@ class Rebase:
             self.conflicts += [Conflict(target, reason) for target in moved]
         self._results.append("merged")
         body.text = text
+
+    def _moved_uses(self) -> dict[Target, Target]:
+        """Return the new place of each upstream name that the body uses and that has moved."""
+        coverage = Coverage([self.row], [self.new], beside=read_pack(self.row.pack))
+        uses = RowUses(coverage, {self.pack.name: self.pack})
+        # What the body uses and the release lacks, or has otherwise; the former may have moved.
+        misfits_by_release = uses.misfits(self.row, [self.new])
+        misfits = misfits_by_release[self.new.name]
+        missing: list[Target] = []
+        for misfit in misfits:
+            target = misfit.target
+            if not self.new.has(target) and not self.pack_adds(target):
+                missing.append(target)
+        return moved_between(self.old, self.new, missing)
 
 
 def _group_key(index: int, change: Change) -> object:

@@ -27,13 +27,16 @@ class _Piece(NamedTuple):
     end: int
 
     def is_in(self, tokens: Sequence[str]) -> bool:
-        """Whether other tokens have the piece beside a token that is beside it here.
+        """Whether other tokens have the piece next to one of its two neighbours here.
 
-        An empty piece is the place of what was taken out; in an empty side, any tokens have it.
+        The piece is empty where a side has only taken something out: then one of the neighbours has
+        to be there.
 
         Args:
             tokens: the other tokens.
         """
+        if not self.tokens:
+            return True  # a side that has taken out everything: nothing has to be there
         previous = max(self.start - 1, 0)
         following = self.end + 1
         with_previous = self.tokens[previous : self.end]
@@ -42,30 +45,32 @@ class _Piece(NamedTuple):
             # An empty piece has no token before it, or behind it, at an end of the side.
             if neighbours and _contains(tokens, neighbours):
                 return True
-        return not self.tokens
+        return False
 
     def is_gone(self, ours: Sequence[str], theirs: Sequence[str]) -> bool:
         """Whether one side has no word of the piece oftener than the side that took it out.
 
-        Signs count only if the piece has no word: any code that we have put in may have them, too.
-
         Args:
             ours: the tokens of the one side.
-            theirs: the tokens of the other side.
+            theirs: the tokens of the other side, which took the piece out.
         """
         piece = self.tokens[self.start : self.end]
         words = [token for token in piece if _WORD.match(token)]
-        return all(ours.count(token) <= theirs.count(token) for token in words or piece)
+        # Signs such as `(` are in nearly all code that we put in: they count only without a word.
+        telling_tokens = words or piece
+        return all(ours.count(token) <= theirs.count(token) for token in telling_tokens)
 
 
 def has_changes(ours: str, base: str, theirs: str) -> bool:
     """Whether one side has what the other side changed.
 
-    It has each piece of code that the other side has put in, beside a token that is beside it
-    there. And it has none of the pieces that the other side has taken out: not beside a token that
-    was beside it, and where nothing came in its place, not a part of it. What stood beside that is
-    there: a side that has taken out all of it has not the rest that the other side has kept. Nor
-    has it a whole line that the other side has taken out, whatever that has put in its place.
+    Then all of this holds:
+
+    - Each piece of code that the other side has put in is in this side, next to the same token.
+    - What the other side has replaced is no longer in this side next to a token that was beside it.
+    - Of what the other side has taken out, without anything in its place, no word is left in this
+      side; but what stood next to it is there, unless this side has just taken out more.
+    - A whole line that the other side has taken out, or replaced, is not in this side.
 
     Args:
         ours: the lines of the one side.
@@ -102,10 +107,11 @@ def _has_removed_line(ours: str, base: str, theirs: str) -> bool:
     old_lines = _lines_in_words(base)
     their_lines = _lines_in_words(theirs)
     for line in old_lines:
-        left = their_lines.count(line)
-        is_removed = left < old_lines.count(line)
-        is_long = len(line.split()) > 1
-        if is_removed and is_long and our_lines.count(line) > left:
+        count_in_theirs = their_lines.count(line)
+        is_removed = count_in_theirs < old_lines.count(line)
+        is_still_in_ours = our_lines.count(line) > count_in_theirs
+        has_several_words = len(line.split()) > 1
+        if is_removed and is_still_in_ours and has_several_words:
             return True
     return False
 

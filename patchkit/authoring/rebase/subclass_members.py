@@ -30,12 +30,11 @@ def own_members(
     module = Definitions.of("body.py", text.encode())
     for member in _members(module, name):
         member_name = name_of(member)
-        is_own = True
+        overrides = False
         for release in releases:
-            overridden = f"{release.qualname}.{member_name}"
-            if overridden in release.module.named:
-                is_own = _calls_super(member, name)
-        if is_own:
+            if f"{release.qualname}.{member_name}" in release.module.named:
+                overrides = True
+        if not overrides or _calls_super(member, name):
             own.add(member_name)
     return own
 
@@ -60,12 +59,11 @@ def with_members_of(
         first, last = lines_of_statement(member)
         margin = margin_of(changed.line(first))
         definition = upstream.module.named.get(f"{upstream.qualname}.{member_name}")
-        new = (
-            "pass"  # upstream's class lacks it, and a class has at least one statement
-        )
+        # Where upstream's class lacks it, something has to stand there: it may be the only member.
+        new_text = "pass"
         if definition is not None:
-            new = dedented(upstream.module.text(definition))
-        changed.put(first, last, indented(new, margin))
+            new_text = dedented(upstream.module.text(definition))
+        changed.put(first, last, indented(new_text, margin))
     return changed.text
 
 
@@ -88,9 +86,9 @@ def _calls_super(member: ast.stmt, owner: str) -> bool:
         call = node.value
         if node.attr != own_name or not isinstance(call, ast.Call):
             continue
-        start = owner
+        class_in_call = owner  # which is what `super()` means
         if call.args:
-            start = dotted(call.args[0])
-        if dotted(call.func) == "super" and start == owner:
+            class_in_call = dotted(call.args[0])
+        if dotted(call.func) == "super" and class_in_call == owner:
             return True
     return False

@@ -89,7 +89,7 @@ class ScriptRun:
         snapshot = Snapshot(self._workspace)
         # By path, what is in a file now; None if it is gone.
         edited: dict[str, bytes | None] = {}
-        for part in plan.left_out:
+        for part in plan.left_out:  # for the report
             text = self._without_folders(part.text)
             rows.left_out.append(part._replace(text=text))
         for step in plan.told:
@@ -103,7 +103,17 @@ class ScriptRun:
     def _run_step(
         self, step: Step, snapshot: Snapshot, rows: ScriptRows
     ) -> Mapping[str, bytes | None]:
-        """Run a step, and return the files that it has changed, if it has not failed."""
+        """Run a step, and list it if it fails or changes nothing.
+
+        Args:
+            step: The step.
+            snapshot: The files as they were before it; has those after it then.
+            rows: The rows, whose lists are added to.
+
+        Returns:
+            By path in the workspace, what the files that it has changed hold, None for those that
+            are gone; none if it has failed.
+        """
         step.folder.mkdir(parents=True, exist_ok=True)
         for copy in step.copies:
             copy.make(step.rules)
@@ -116,17 +126,19 @@ class ScriptRun:
         if fault:
             # The steps after it find the copy as it was before, not half of an edit.
             snapshot.revert(changed)
-            changed = {}
-        else:
-            snapshot.accept(changed)
-        if not changed and step.text and not fault:
-            fault = f"it changed nothing in {self._release}"
-        if fault:
-            code = self._without_folders(step.first_line)
-            rows.left.append(UnexpressedCode(step.file, step.line, code, fault))
+            self._list_fault(step, fault, rows)
+            return {}
+        snapshot.accept(changed)
         if not step.text:
             return {}  # it only copied files beside the package, for the commands of later steps
+        if not changed:
+            self._list_fault(step, f"it changed nothing in {self._release}", rows)
         return changed
+
+    def _list_fault(self, step: Step, fault: str, rows: ScriptRows) -> None:
+        """List a step of which no row is made."""
+        code = self._without_folders(step.first_line)
+        rows.left.append(UnexpressedCode(step.file, step.line, code, fault))
 
     def _run_command(self, step: Step, rows: ScriptRows) -> str:
         """Run the command of a step; return why it failed, or ''."""
@@ -154,6 +166,7 @@ class ScriptRun:
 
     def _without_folders(self, text: str) -> str:
         """Write the paths of a text as a person knows them: without the folder of the copy."""
+        # The innermost folders first, as the others begin their paths.
         text = text.replace(f"{self._workspace.site}/", "")
         text = text.replace(f"{self._workspace.root}/", "/")
         return text.replace(str(self._workspace.folder), "")
@@ -172,13 +185,14 @@ class ScriptRun:
         originals: set[bytes | None] = set()
         differing: list[Differing] = []
         for path, content in sorted(edited.items()):
-            in_site = path.removeprefix(f"{site}/")
+            path_in_site = path.removeprefix(f"{site}/")
+            is_in_site = path_in_site != path
             old = None
-            if in_site != path and in_site.endswith((".py", ".pyi")):
-                old = self._source.read(in_site)
+            if is_in_site and path_in_site.endswith((".py", ".pyi")):
+                old = self._source.read(path_in_site)
             originals.add(old)
             if content != old:
-                differing.append(Differing(in_site, old, content))
+                differing.append(Differing(path_in_site, old, content))
         for file in differing:
             # A new file with the former text of an edited one, such as the `.orig` of `patch`: no
             # row has to express that, and nobody misses it.

@@ -76,18 +76,20 @@ def _instructions(lines: Sequence[str]) -> Iterator[Instruction]:
     """Yield the instructions in some lines, each with the documents that follow it."""
     index = 0
     while index < len(lines):
-        first = index
+        line_number = index + 1
         index, joined = _logical_line(lines, index)
-        keyword, _, after = joined.strip().partition(" ")
-        if not keyword:
+        keyword, _, flags_and_text = joined.strip().partition(" ")
+        if not keyword:  # an empty line, or a comment
             continue
-        flags, after = _flags(after)
+        keyword = keyword.upper()
+        flags, text = _flags(flags_and_text)
         documents: list[Document] = []
-        if keyword.upper() in _WITH_DOCUMENTS:
-            for match in _DOCUMENT.finditer(after):
-                index, body = _document(lines, index, match[3])
-                documents.append(Document(match[3], body, match[0]))
-        yield Instruction(keyword.upper(), after.strip(), first + 1, flags, documents)
+        if keyword in _WITH_DOCUMENTS:
+            for match in _DOCUMENT.finditer(text):
+                name = match[3]
+                index, body = _document(lines, index, name)
+                documents.append(Document(name, body, start=match[0]))
+        yield Instruction(keyword, text.strip(), line_number, flags, documents)
 
 
 def _logical_line(lines: Sequence[str], index: int) -> tuple[int, str]:
@@ -112,7 +114,11 @@ def _logical_line(lines: Sequence[str], index: int) -> tuple[int, str]:
 
 
 def _flags(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Split the options of an instruction off, such as `--mount=…`; return them and the rest."""
+    """Split the options of an instruction off, such as `--mount=…`.
+
+    Returns:
+        Name and value of each, and the text behind them.
+    """
     flags: list[tuple[str, str]] = []
     match = _FLAG.match(text)
     while match:

@@ -173,9 +173,11 @@ class DockerfileSteps:
         words = instruction.as_list
         if words is None:
             words = instruction.text.split()
+        shown = f"{instruction.keyword} {instruction.text}"
+        # With `--from`, the files are of another stage or image, and not at hand.
         is_from_elsewhere = "from" in dict(instruction.flags)
         if is_from_elsewhere or instruction.documents or len(words) < 2:
-            self._leave_out(instruction, f"{instruction.keyword} {instruction.text}")
+            self._leave_out(instruction, shown)
             return
         *sources, target = [self._expanded(word) for word in words]
         is_folder = target.endswith("/") or len(sources) > 1
@@ -187,7 +189,7 @@ class DockerfileSteps:
                     path = f"{path.rstrip('/')}/{source.name}"
                 copies += self._copies(source, path)
         if not copies:
-            self._leave_out(instruction, f"{instruction.keyword} {instruction.text}")
+            self._leave_out(instruction, shown)
             return
         # What is copied into the package is an edit of it, so the step has a text for people, and
         # the files stay as they are. In other files, such as scripts, paths lead into the copy.
@@ -195,7 +197,7 @@ class DockerfileSteps:
         rules: PathRules | None = self._rules
         site = self._workspace.site
         if any(copy.target.is_relative_to(site) for copy in copies):
-            text = f"{instruction.keyword} {instruction.text}"
+            text = shown
             rules = None
         step = Step(self._file, instruction.line, text, site, (), copies, rules)
         self.plan.steps.append(step)
@@ -238,6 +240,7 @@ class DockerfileSteps:
         for command in split_commands(self._rules.relocated(text)):
             if command.program in _STATE_PROGRAMS:
                 chosen.append(command)
+                self._note_variable(command)
                 is_inside = self._is_inside_after(command, is_inside=is_inside)
             elif self._edits_package(command, is_inside=is_inside):
                 chosen.append(command)
@@ -259,23 +262,30 @@ class DockerfileSteps:
         )
         self.plan.steps.append(step)
 
+    def _note_variable(self, command: ShellCommand) -> None:
+        """Note the variable that a command sets, if its value may be a path in the copy.
+
+        A command with the variable may edit the package then.
+        """
+        assignment = _ASSIGNMENT.match(command.text)
+        if not assignment:
+            return
+        # It may be computed from the package: `SITE=$(python3 -c "import vllm; …")`.
+        names_package = self._package.search(command.text) is not None
+        if names_package or self._names_copy(command.text):
+            self._variables_into_copy.add(assignment[1])
+
     def _is_inside_after(self, command: ShellCommand, *, is_inside: bool) -> bool:
         """Return whether the working directory is in the copy after a command that changes state.
 
         Args:
-            command: The command; if it sets a variable, that is noted.
+            command: The command.
             is_inside: Whether the working directory is in the copy before.
         """
+        is_assignment = _ASSIGNMENT.match(command.text) is not None
+        if is_assignment or command.program not in {"cd", "pushd"}:
+            return is_inside
         names_copy = self._names_copy(command.text)
-        assignment = _ASSIGNMENT.match(command.text)
-        if assignment:
-            # The value is in the copy, or computed from the package, as in
-            # `SITE=$(python3 -c "import vllm; …")`: a command with `$SITE` may edit the package.
-            if names_copy or self._package.search(command.text):
-                self._variables_into_copy.add(assignment[1])
-            return is_inside
-        if command.program not in {"cd", "pushd"}:
-            return is_inside
         if command.arguments.startswith("/"):
             return names_copy
         return names_copy or is_inside
@@ -284,8 +294,7 @@ class DockerfileSteps:
         """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
         copies: list[FileCopy] = []
         for name, value in instruction.flags:
-            # Of `type=bind,source=a,target=/b`, each name with its value.
-            options = dict(part.partition("=")[::2] for part in value.split(","))
+            options = _mount_options(value)
             if name != "mount" or options.get("type", "bind") != "bind":
                 continue
             if "from" in options:
@@ -306,8 +315,8 @@ class DockerfileSteps:
         """
         text = command.text
         copies_naming_package = self._copies_naming_package
-        is_copied_program = any(text.startswith(path) for path in copies_naming_package)
-        if is_copied_program:
+        # It runs a copied script that names the package.
+        if any(text.startswith(path) for path in copies_naming_package):
             return True
         program = command.program
         if program not in _PROGRAMS and not _PYTHON.fullmatch(program):
@@ -318,7 +327,7 @@ class DockerfileSteps:
             return False  # it would fail, as it may write in the workspace alone
         if is_inside or self._names_copy(text) or self._package.search(text):
             return True
-        # It runs or applies such a file, as `sh /fixes/run.sh` does.
+        # It gives a copied script to a program, as `sh /fixes/run.sh` does.
         return any(path in text for path in copies_naming_package)
 
     def _names_outside(self, command: ShellCommand) -> bool:
@@ -339,6 +348,15 @@ class DockerfileSteps:
     def _leave_out(self, instruction: Instruction, text: str) -> None:
         """List what is not run."""
         self.plan.left_out.append(LeftOutStep(self._file, instruction.line, text))
+
+
+def _mount_options(text: str) -> dict[str, str]:
+    """Read the value of `--mount`, such as `type=bind,source=a,target=/b`, by name."""
+    options: dict[str, str] = {}
+    for option in text.split(","):
+        name, _, value = option.partition("=")
+        options[name] = value
+    return options
 
 
 def _joined(commands: list[ShellCommand]) -> str:

@@ -34,14 +34,17 @@ class PathRules:
         self._copied = copied
         package = re.escape(workspace.package)
         folder = rf"(?:{_LETTERS}*/)?{package}"
-        # Each leads to site-packages of the copy, but for `temporary` and `copied`:
-        # `/usr/lib/python3.12/site-packages`, the `/src/vllm` of `/src/vllm/vllm/envs.py`, the
-        # folder of `cd /src/vllm`, and `/tmp`.
+        # `_relocated` leads what these match to site-packages of the copy, but for `temporary` and
+        # `copied`.
         rules = [
+            # `/usr/lib/python3.12/site-packages`
             rf"(?P<installed>(?:{_ROOT}|{_ENVIRONMENT})(?:{_LETTERS}*?/)?{_PACKAGES})",
+            # The `/src/vllm` of `/src/vllm/vllm/envs.py`
             rf"(?P<checkout>{_ROOT}{folder})(?=/{package}{_END})",
+            # `cd /src/vllm`
             rf"(?P<enter>{_ENTERS})(?!{_LETTERS}*{_PACKAGES}){_ROOT}{folder}"
             rf"(?=[\"'\s;|&)]|$)",
+            # `/tmp`, and what is below it
             rf"(?P<temporary>{_START}(?:var/)?tmp)(?P<below>(?:/{_LETTERS}*)?){_END}",
         ]
         # The longest first: of `/a` and `/a/b`, the text `/a/b/c` is to match the second.
@@ -72,7 +75,7 @@ class PathRules:
     def _relocated(self, match: re.Match[str]) -> str:
         """Return what stands for one path."""
         groups = match.groupdict()
-        if groups.get("copied"):
+        if groups.get("copied"):  # no such rule where nothing was copied
             return str(self._copied[groups["copied"]])
         if groups["enter"]:
             return f"{groups['enter']}{self._workspace.site}"

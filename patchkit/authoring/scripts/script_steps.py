@@ -56,15 +56,15 @@ def plan_scripts(scripts: Iterable[str], workspace: Workspace) -> ScriptPlan:
 def _file_and_arguments(script: str) -> tuple[Path, list[str]]:
     """Split what the command line says of a script into its file and its arguments."""
     file = Path(script)
-    words: list[str] = []
-    if not file.exists():  # else the whole text is its name, which may have spaces
-        try:
-            words = shlex.split(script)
-        except ValueError:
-            words = []
-    if words:
-        return Path(words[0]), words[1:]
-    return file, []
+    if file.exists():  # the whole text is its name, which may have spaces
+        return file, []
+    try:
+        words = shlex.split(script)
+    except ValueError:
+        words = []
+    if not words:  # `_read` says that there is no such file
+        return file, []
+    return Path(words[0]), words[1:]
 
 
 def _read(file: Path) -> str:
@@ -89,7 +89,7 @@ def _step(
         arguments: Its arguments.
         text: What it says.
         workspace: The folder of the copy.
-        number: The number of the script, for the name of what is written.
+        number: The number of the script, by which the file with its changed text is named.
 
     Raises:
         ScaffoldError: It is neither.
@@ -100,15 +100,15 @@ def _step(
     interpreter = _interpreter(file, text)
     program = interpreter[0]
     original = str(file.resolve())
-    changed = rules.relocated(text)
+    changed_text = rules.relocated(text)
     if program in _SHELLS:
         # The text is no file, so that `original`, behind it, is what `$0` is in it.
-        changed = _OWN_NAME.sub("$0", changed)
-        command = [*interpreter, "-c", changed, original, *arguments]
+        changed_text = _OWN_NAME.sub("$0", changed_text)
+        command = [*interpreter, "-c", changed_text, original, *arguments]
     elif program.startswith("python"):
         # The runner runs the changed file, and lets it take itself for the original.
         changed_file = workspace.tools / f"script_{number}.py"
-        changed_file.write_text(changed, "utf-8")
+        changed_file.write_text(changed_text, "utf-8")
         runner = StandIns(workspace).runner
         command = ["python3", str(runner), str(changed_file), original, *arguments]
     else:
@@ -137,15 +137,18 @@ def _interpreter(file: Path, text: str) -> list[str]:
 def _companions(file: Path, text: str, workspace: Workspace) -> list[FileCopy]:
     """Return copies of what a script names in its folder, or in the working directory.
 
-    The script runs in the copy, where `patch -p1 < fixes/a.patch` has to find its file, too.
+    The script runs in the copy of the release, where `patch -p1 < fixes/a.patch` has to find its
+    file, too.
     """
     copies: dict[str, FileCopy] = {}
     for folder in (file.resolve().parent, Path.cwd()):
         for path in sorted(folder.iterdir()):
             name = path.name
-            is_taken = name in copies or name.startswith(".") or name == file.name
-            if is_taken or name == workspace.package:
-                continue  # the copy of the release has a folder of the package's name
+            is_hidden = name.startswith(".")
+            if name in copies or is_hidden or name == file.name:
+                continue
+            if name == workspace.package:
+                continue  # the copy of the release has a folder of that name
             pattern = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
             if re.search(pattern, text) and is_small(path):
                 copies[name] = FileCopy(path, workspace.site / name)

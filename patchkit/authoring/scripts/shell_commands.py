@@ -41,11 +41,11 @@ class ShellCommand(NamedTuple):
             if text.startswith("("):
                 return "("
             words = text.split(maxsplit=1)
-            first = words[0] if words else ""
-            if first in _PREFIXES or first.startswith("-"):  # `sudo -E program …`
-                text = words[-1] if len(words) > 1 else ""
+            word = words[0] if words else ""
+            if word in _PREFIXES or word.startswith("-"):  # `sudo -E program …`
+                text = words[1] if len(words) > 1 else ""
                 continue
-            return first.strip("\"'").rpartition("/")[2]
+            return word.strip("\"'").rpartition("/")[2]
 
     @property
     def arguments(self) -> str:
@@ -97,28 +97,32 @@ class _Scanner:
         """Yield the position of each separator, and the separator."""
         position = 0
         while position < len(self._text):
-            separator = self._at(position, _SEPARATORS)
+            separator = self._symbol_at(position, _SEPARATORS)
             if separator:
                 self._is_command_next = True
                 is_document_next = separator == "\n" and bool(self._documents)
                 if is_document_next:
                     position = self._end_of_documents(position)
-                if not self._depth:
+                is_in_block = self._depth > 0
+                if not is_in_block:
                     yield position, separator
                 position += len(separator)
                 continue
-            position = self._next(position)
+            position = self._position_after_token(position)
 
-    def _at(self, position: int, symbols: tuple[str, ...]) -> str:
-        """Return the symbol at a position; '' if there is none of them."""
+    def _symbol_at(self, position: int, symbols: tuple[str, ...]) -> str:
+        """Return which of some symbols is at a position; '' if there is none of them."""
         for symbol in symbols:
             if self._text.startswith(symbol, position):
                 return symbol
         return ""
 
-    def _next(self, position: int) -> int:
-        """Return where the text goes on after a word, a quoted text, or a letter."""
-        pipe = self._at(position, _PIPES)
+    def _position_after_token(self, position: int) -> int:
+        """Return where the text goes on after a word, a quoted text, or a letter.
+
+        What it passes is noted: a pipe, a word of the shell's grammar, the start of a document.
+        """
+        pipe = self._symbol_at(position, _PIPES)
         if pipe:
             self._is_command_next = True
             return position + len(pipe)
@@ -149,14 +153,15 @@ class _Scanner:
     def _end_of_documents(self, position: int) -> int:
         """Return where the line of the word that ends the last document ends."""
         for name in self._documents:
-            while True:
-                line_end = self._text.find("\n", position + 1)
+            is_at_end = False
+            while not is_at_end:
+                line_start = position + 1
+                line_end = self._text.find("\n", line_start)
                 if line_end < 0:
                     line_end = len(self._text)
-                line = self._text[position + 1 : line_end]
+                line = self._text[line_start:line_end]
                 position = line_end
-                if line.strip() == name or line_end == len(self._text):
-                    break
+                is_at_end = line.strip() == name or line_end == len(self._text)
         self._documents.clear()
         return position
 
@@ -172,11 +177,11 @@ def end_of(text: str, position: int) -> int:
     if letter == "\\":
         return position + 2
     if letter == "'":
-        return _after(text, "'", position + 1)
+        return _end_of_quoted(text, "'", position + 1)
     if letter == '"':
         return _end_of_group(text, position + 1, '"')
     if letter == "`":
-        return _after(text, "`", position + 1)
+        return _end_of_quoted(text, "`", position + 1)
     if text.startswith("$(", position):
         return _end_of_group(text, position + 2, ")")
     if letter == "(":
@@ -196,8 +201,8 @@ def _after_word(text: str, position: int) -> str:
     return text[position:].lstrip()
 
 
-def _after(text: str, closing: str, position: int) -> int:
-    """Return the position after the next closing letter; the end where there is none."""
+def _end_of_quoted(text: str, closing: str, position: int) -> int:
+    """Return the position after the letter that closes a quoted text; the end without one."""
     end = text.find(closing, position)
     return len(text) if end < 0 else end + 1
 

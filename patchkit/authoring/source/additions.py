@@ -63,38 +63,45 @@ def add_member(
         ScaffoldError: the class has no lines of its own for its members.
     """
     code = module.read()
-    last = owner.body[-1]
-    if not code.has_lines_of_its_own(last):
+    last_member = owner.body[-1]
+    if not code.has_lines_of_its_own(last_member):
         raise ScaffoldError(f"the class {owner.name} is written on one line")
-    first_line, _ = lines_of_statement(last)
+    first_line, _ = lines_of_statement(last_member)
     member = indented(text, margin_of(module.line(first_line)))
-    if isinstance(last, ast.Pass) and len(owner.body) == 1:
+    if isinstance(last_member, ast.Pass) and len(owner.body) == 1:
+        # A class that has only `pass`: the member takes its place.
         module.put(first_line, first_line, member)
         return
     if not is_value:
-        module.put_before(line_after(last), f"\n{member}")
+        module.put_before(line_after(last_member), f"\n{member}")
         return
-    above = _last_value(owner)
+    above = _statement_above_new_value(owner)
     if above is not None:
         if above is owner.body[0] and _is_text(above):
             member = f"\n{member}"  # an empty line below the docstring of the class
         module.put_before(line_after(above), member)
         return
+    # The class has methods alone: the value comes before them.
     first_line, _ = lines_of_statement(owner.body[0])
     module.put_before(first_line, f"{member}\n")
 
 
-def _last_value(owner: ast.ClassDef) -> ast.stmt | None:
-    """Return the statement that a new value of a class follows; None where it comes first."""
-    last: ast.stmt | None = None
-    followers = [*owner.body[1:], None]  # None: nothing follows the last statement
-    for node, following in zip(owner.body, followers, strict=True):
-        is_first_docstring = node is owner.body[0] and _is_text(node)
-        if isinstance(node, ASSIGNMENTS) or is_first_docstring:
-            last = node
-            if following is not None and _is_text(following):
-                last = following  # the docstring of the value
-    return last
+def _statement_above_new_value(owner: ast.ClassDef) -> ast.stmt | None:
+    """Find the statement below which a new value of a class is written.
+
+    Returns:
+        The last value of the class, or the docstring of that value; without values, the docstring
+        of the class; None where the class has none of these, and the new value comes first.
+    """
+    above: ast.stmt | None = None
+    next_nodes = [*owner.body[1:], None]  # None: nothing follows the last statement
+    for node, next_node in zip(owner.body, next_nodes, strict=True):
+        is_docstring_of_class = node is owner.body[0] and _is_text(node)
+        if isinstance(node, ASSIGNMENTS) or is_docstring_of_class:
+            above = node
+            if next_node is not None and _is_text(next_node):
+                above = next_node  # the docstring of the value
+    return above
 
 
 def _is_text(node: ast.stmt) -> bool:

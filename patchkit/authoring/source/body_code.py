@@ -61,9 +61,9 @@ class BodyCode:
         """
         text = self.definitions.renamed(by, name)
         used = used_names(text)
-        as_upstream_has_it = self.target_names | self.replaced_names
-        originals = used & as_upstream_has_it
-        for original in sorted(originals - new_names.keys()):
+        # In the module, these names would stand for what the patch puts there.
+        names_of_originals = used & (self.target_names | self.replaced_names)
+        for original in sorted(names_of_originals - new_names.keys()):
             raise ScaffoldError(
                 f"it uses {original} as upstream has it, and the patch replaces that"
             )
@@ -73,7 +73,7 @@ class BodyCode:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return code that reads things of its module under other names.
+    """Return code in which the names of things of its module are replaced by others.
 
     Args:
         text: the code, as it stands in a module.
@@ -84,20 +84,21 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
     """
     used = used_names(text)
     changed = {old: new for old, new in names.items() if old in used and new != old}
-    own_names = inner_names(text)
-    # A local name that is the old one would be renamed, too; the new one would mean the local.
-    for pair in changed.items():
-        for name in pair:
-            if name in own_names:
+    local_names = inner_names(text)
+    for old, new in changed.items():
+        # A local variable named `old` would be renamed, too; where one is named `new`, the renamed
+        # code would read that, and not the name of the module.
+        for name in (old, new):
+            if name in local_names:
                 raise ScaffoldError(f"it has a {name} of its own beside its module's")
 
     def changes(content: bytes) -> list[TextChange]:
-        found: list[TextChange] = []
+        text_changes: list[TextChange] = []
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.Name) and node.id in changed:
                 start, end = span(content, node)
-                found.append((start, end, changed[node.id]))
-        return found
+                text_changes.append((start, end, changed[node.id]))
+        return text_changes
 
     return rewritten(text.encode(), changes).decode()
 
@@ -114,12 +115,13 @@ def in_class(text: str, owner: str) -> str:
         owner: the name of the class.
     """
     (function,) = ast.parse(text).body
-    inner = [
+    # The function itself is the first of them.
+    functions = [
         node for node in ast.walk(function) if isinstance(node, (*SCOPES, ast.Lambda))
     ]
+    has_inner_functions = len(functions) > 1
     arguments = getattr(function, "args", None)
-    # `ast.walk` begins with the function itself: 1 means that it has none inside.
-    if len(inner) != 1 or not isinstance(arguments, ast.arguments):
+    if has_inner_functions or not isinstance(arguments, ast.arguments):
         return text
     parameters = [*arguments.posonlyargs, *arguments.args]
     if not parameters:

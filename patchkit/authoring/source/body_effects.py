@@ -90,9 +90,7 @@ class BodyEffects:
         somewhere, or sets an attribute or an item. Of blocks, the statements inside are asked.
         """
         if isinstance(node, IMPORTS):
-            # An import of names that nothing reads is there for what the module does.
-            imports = dict(imports_of(node, self.definitions.tree))
-            return not any(map(self._is_read, imports, imports.values()))
+            return self._is_for_effects(node)
         if isinstance(node, ast.Expr):
             return not isinstance(node.value, ast.Constant)
         if isinstance(node, SCOPES):
@@ -101,6 +99,13 @@ class BodyEffects:
             return _sets_part(node)
         # An assertion only checks; what a call in it does is for `_touches` to find.
         return not isinstance(node, (ast.Assert, ast.Pass, *_BLOCKS))
+
+    def _is_for_effects(self, node: ast.Import | ast.ImportFrom) -> bool:
+        """Whether a module is imported for what it does then, as nothing reads its names."""
+        for name, statement in imports_of(node, self.definitions.tree):
+            if self._is_read(name, statement):
+                return False
+        return True
 
     def _is_read(self, name: str, statement: str) -> bool:
         """Whether the body uses an imported name, in code or in a text such as an annotation.
@@ -113,8 +118,10 @@ class BodyEffects:
         """
         if origin_of(statement).partition(".")[0] in sys.stdlib_module_names:
             return True
-        words = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
-        return name in self.moved or len(words) > 1  # once in the import itself
+        if name in self.moved:  # the code that moves uses it
+            return True
+        mentions = re.findall(rf"\b{name}\b", self.definitions.tree.source.decode())
+        return len(mentions) > 1  # one is in the import itself
 
     def _registers_nothing(self, decorator: ast.expr) -> bool:
         """Whether a decorator is known to change nothing but what it decorates."""
@@ -131,12 +138,14 @@ class BodyEffects:
     def _touches(self, node: ast.stmt) -> bool:
         """Whether a statement runs, as the body is imported, code that uses what moves.
 
-        A call, a decorator and a base class run code: that would have moved to upstream.
+        A call, a decorator and a base class run code. What they run is in upstream then, and no
+        longer in the body.
         """
-        # Without imports, which the moved code uses: they stay in the body as well.
-        moved = self.moved & self.definitions.named.keys()
+        # `moved` also has imported names that the moved code uses; these stay in the body, too.
+        moved_definitions = self.moved & self.definitions.named.keys()
         for part in _running_parts(node):
-            if not moved.isdisjoint(reached(self.definitions.named, names_in(part))):
+            used = reached(self.definitions.named, names_in(part))
+            if not moved_definitions.isdisjoint(used):
                 return True
         return False
 

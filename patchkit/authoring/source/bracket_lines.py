@@ -56,7 +56,8 @@ def aligned(text: str, new: str, old_text: str) -> str:
         The same code; the text itself if it cannot be split into tokens.
     """
     _, *further_lines = new.split("\n")
-    margins = {line.strip(): margin_of(line) for line in further_lines}
+    # By line of `new`, the margin that it was copied with: the one that it should have.
+    copied_margins = {line.strip(): margin_of(line) for line in further_lines}
     old_lines = set(old_text.split("\n"))
     lines = text.split("\n")
     brackets: list[_Bracket] = []
@@ -65,9 +66,12 @@ def aligned(text: str, new: str, old_text: str) -> str:
         for token in _tokens(text):
             row, _ = token.start
             line = lines[row - 1]
-            if brackets and row != last_row:
+            is_first_of_line = row != last_row
+            if brackets and is_first_of_line:
                 margin = _margin_at(token, brackets[-1])
-                if line not in old_lines and margins.get(line.strip()) == margin:
+                is_copied = copied_margins.get(line.strip()) == margin
+                # The margin that was copied is right here: the Edit has put another before it.
+                if line not in old_lines and is_copied:
                     lines[row - 1] = f"{margin}{line.strip()}"
                 elif token.string not in _CLOSING:
                     brackets[-1].inner_margin = margin_of(line)
@@ -106,8 +110,9 @@ def _follow(token: TokenInfo, brackets: list[_Bracket], line: str) -> None:
         margin = margin_of(line)
         brackets.append(_Bracket(margin, margin + _STEP))
         _, column = token.end
-        behind = token.line[column:].partition("#")[0]
-        if behind.strip():  # the other lines are aligned with what follows the bracket
+        code_after = token.line[column:].partition("#")[0]
+        # Behind the bracket is code: the other lines are aligned with that.
+        if code_after.strip():
             shift = len(margin) - len(margin_of(token.line))
             brackets[-1].inner_margin = " " * (column + shift)
     elif token.string in _CLOSING and brackets:

@@ -85,7 +85,7 @@ def _is_same(name: str, module: Definitions, body: Definitions) -> bool:
             nodes = module.binders.get(used, [])
             if of_nodes(nodes) != of_nodes([body.named[used]]):
                 return False
-        elif used in body.imports:
+        elif used in body.imports:  # else it is a builtin
             statement = body.imports[used]
             if not _has_import(module, used, statement):
                 return False
@@ -114,7 +114,7 @@ def _refuse_missing(module: ModuleText, name: str) -> None:
     """
     code = module.read()
     is_lazy = has_lazy_annotations(code.tree.tree)
-    if not (is_lazy and name in code.binders):
+    if not is_lazy or name not in code.binders:
         raise ScaffoldError(
             f"its annotations have {name}, which {module.path} does not have then"
         )
@@ -134,7 +134,7 @@ def _bring_import(module: ModuleText, name: str, body: BodyCode, user: str) -> N
         bring_import(module, name, body)
     except ScaffoldError:
         node = code.named.get(user)
-        if not isinstance(node, DEFS) or _is_in_header(name, node):
+        if not isinstance(node, DEFS) or _needs_import_outside(name, node):
             raise
         line, _ = lines_of_statement(_first_statement(node))
         margin = margin_of(module.line(line))
@@ -157,9 +157,9 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
     statement = body.definitions.imports[name]
     if hasattr(builtins, name):
         raise ScaffoldError(f"it imports another {name} than the builtin")
-    own = _import_of(name, code)
+    own_import = _import_of(name, code)
     # Of `import a.b` and `import a.c`, both bind the package `a`: they do not conflict.
-    is_package = _is_package(name, statement) and _is_package(name, own)
+    is_package = _is_package(name, statement) and _is_package(name, own_import)
     if name in code.binders and not is_package:
         raise ScaffoldError(f"it uses another {name} than the module has")
     if not _is_loaded_before(statement, code, is_submodule=name in body.submodules):
@@ -171,10 +171,14 @@ def bring_import(module: ModuleText, name: str, body: BodyCode) -> None:
 
 
 def _is_package(name: str, statement: str) -> bool:
-    """Whether an import binds a top-level package under its own name."""
-    has_alias = " as " in statement
-    is_of_package = f"{statement}.".startswith(f"import {name}.")
-    return is_of_package and not has_alias
+    """Whether an import binds a top-level package under its own name.
+
+    `import a` and `import a.b` do so for `a`; `import a.b as a` and `from a import a` do not.
+    """
+    if " as " in statement:
+        return False
+    # With a dot at the end, `import a` begins with `import a.`, and `import ab` does not.
+    return f"{statement}.".startswith(f"import {name}.")
 
 
 def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) -> bool:
@@ -196,10 +200,13 @@ def _is_loaded_before(statement: str, code: Definitions, *, is_submodule: bool) 
     return top in sys.stdlib_module_names or top in packages
 
 
-def _is_in_header(name: str, function: Def) -> bool:
-    """Whether a function uses a name as it is defined, or has no lines but that of its header."""
+def _needs_import_outside(name: str, function: Def) -> bool:
+    """Whether an import of a name cannot stand in the function that uses it."""
+    # As in a default, which runs before the body of the function does.
+    is_used_before = name in names_at_import(function)
+    # `def f(): …` has no line to put it on.
     has_one_line = function.body[0].lineno == function.lineno
-    return has_one_line or name in names_at_import(function)
+    return is_used_before or has_one_line
 
 
 def _first_statement(function: Def) -> ast.stmt:

@@ -40,6 +40,7 @@ def called_at_import(tree: ast.Module) -> set[str]:
             functions[statement.name] = statement
         else:
             unread.append(statement)
+    # Decorators run at import; the bodies of functions are read below, if something calls them.
     for function in functions.values():
         unread.extend(getattr(function, "decorator_list", ()))
     called: set[str] = set()
@@ -87,10 +88,13 @@ def _called_names(node: ast.AST) -> Iterator[str]:
 def called_repeatedly(tree: ast.Module) -> set[str]:
     """Return the functions that run more than once as a module is imported, as far as is told.
 
+    They are called twice, or in a loop, or by a function of which that is so.
+
     Args:
         tree: The module.
     """
     functions: dict[str, Def] = {}
+    # Statements that run, each with whether it may run more than once.
     unread: list[tuple[ast.stmt, bool]] = []
     for node in tree.body:
         if isinstance(node, DEFS):
@@ -100,13 +104,14 @@ def called_repeatedly(tree: ast.Module) -> set[str]:
     counts: Counter[str] = Counter()
     repeated: set[str] = set()
     while unread:
-        statement, is_in_loop = unread.pop()
-        is_loop = is_in_loop or _has_loop(statement)
+        statement, may_run_again = unread.pop()
+        is_repeated = may_run_again or _has_loop(statement)
         for name in _called_names(statement):
             counts[name] += 1
-            if is_loop or counts[name] > 1:
+            if is_repeated or counts[name] > 1:
                 repeated.add(name)
-            # Once more for the second call, so that what it calls is repeated, too.
+            # The body is read at the first call, and once more at the second, by which what it
+            # calls runs again. Further calls tell nothing new.
             if name in functions and counts[name] <= 2:
                 body = functions[name].body
                 unread += [(inner, name in repeated) for inner in body]

@@ -38,20 +38,22 @@ def kept_decorators(old: Def, new: Def, *, unrelated: bool) -> list[ast.expr]:
     names_of_new = set(map(_last_name, new.decorator_list))
     if names_of_new & (_KINDS | _CACHES):
         return []  # `Replace` takes what is no plain function as it is
-    kept = _FOR_TYPES - names_of_new  # not a second time
+    kept_names = _FOR_TYPES - names_of_new  # not a second time
     if not unrelated:
-        kept |= _CACHES
+        kept_names |= _CACHES
         if _yields(new):
-            kept |= _CONTEXTS
+            kept_names |= _CONTEXTS
     decorators: list[ast.expr] = []
-    # A decorator that is in none of the sets above is dropped, and those beneath it with it, except
-    # what says the kind of method. `is_outermost` says that there was none of that sort so far.
-    is_outermost = True
+    # From the outermost one on. A decorator that is in none of the sets above is dropped, and those
+    # beneath it with it, except what says the kind of method.
+    is_below_dropped = False
     for decorator in old.decorator_list:
         name = _last_name(decorator)
-        if name in _KINDS or (is_outermost and name in kept):
+        is_kind_of_method = name in _KINDS
+        if is_kind_of_method or (name in kept_names and not is_below_dropped):
             decorators.append(decorator)
-        is_outermost = is_outermost and name in _TRANSPARENT
+        if name not in _TRANSPARENT:
+            is_below_dropped = True
     return decorators
 
 

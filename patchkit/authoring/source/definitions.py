@@ -16,11 +16,10 @@ from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
     dotted,
-    is_private,
     statements,
 )
 from patchkit.authoring.scaffold.source_edits import offset, span
-from patchkit.authoring.source.global_names import bound_names
+from patchkit.authoring.source.global_names import bound_names, private_name
 from patchkit.authoring.source.indents import dedented
 from patchkit.errors import ScaffoldError, UpstreamError
 
@@ -66,11 +65,16 @@ class Definitions:
         name = module_name(path)
         module = ModuleTree(name, path, is_package, tree, text)
         definitions = cls(module)
-        definitions._read(tree.body, prefix="")
+        definitions._sort(tree.body, prefix="")
         return definitions
 
-    def _read(self, body: Iterable[ast.stmt], prefix: str) -> None:
-        """Sort statements; those in classes, too, of which `prefix` is the name and a dot."""
+    def _sort(self, body: Iterable[ast.stmt], prefix: str) -> None:
+        """Put each statement into `named`, `imports` or `unnamed`, those in classes included.
+
+        Args:
+            body: the statements of the module, or of a class in it.
+            prefix: the qualified name of the class and a dot; '' for the module.
+        """
         for node in body:
             defined = name_of(node)
             name = f"{prefix}{defined}"
@@ -79,39 +83,49 @@ class Definitions:
             elif not defined or not self._can_define(name, node):
                 self.unnamed.append(node)
             else:
+                self._forget(name)
                 self.named[name] = node
                 if isinstance(node, ast.ClassDef):
                     inner_prefix = f"{name}."
-                    self._read(node.body, inner_prefix)
+                    self._sort(node.body, inner_prefix)
 
     def _can_define(self, name: str, node: ast.stmt) -> bool:
-        """Whether a statement defines what a name is in the end, after an earlier one, too."""
+        """Whether a statement alone says what a name is in the end.
+
+        After an earlier one of that name, it does if both define functions or classes.
+        """
         earlier = self.named.get(name)
         if earlier is None:
             return True
-        if not isinstance(earlier, SCOPES) or not isinstance(node, SCOPES):
-            return False
-        if earlier.decorator_list:  # they have run, and may have kept it
+        return isinstance(earlier, SCOPES) and isinstance(node, SCOPES)
+
+    def _forget(self, name: str) -> None:
+        """Take a definition and its members out of `named`, as a later one has their name."""
+        earlier = self.named.get(name)
+        if earlier is None:
+            return
+        # Its decorators may have kept it, as in a registry.
+        if isinstance(earlier, SCOPES) and earlier.decorator_list:
             self.unnamed.append(earlier)
         for member in [*self.named]:
             if member == name or member.startswith(f"{name}."):
                 del self.named[member]
-        return True
 
     def add_conditional(self) -> None:
         """Add definitions in an `if` or `try` to `named`, if other statements only set None there.
 
         So `flash = None` may stand in the `except` for the `def flash` in the `try`.
         """
-        setters: dict[str, list[ast.stmt]] = {}
+        nodes_by_name: dict[str, list[ast.stmt]] = {}
         for node in statements(self.tree.tree.body):
-            setters.setdefault(name_of(node), []).append(node)
-        for name, nodes in setters.items():
+            nodes_by_name.setdefault(name_of(node), []).append(node)
+        for name, nodes in nodes_by_name.items():
+            if not name or name in self.named:
+                continue
             definitions = [node for node in nodes if isinstance(node, SCOPES)]
-            others = [node for node in nodes if not isinstance(node, SCOPES)]
-            is_only_definition = len(definitions) == 1 and all(map(_is_none, others))
-            if name and is_only_definition and name not in self.named:
-                self._read(definitions, prefix="")
+            assignments = [node for node in nodes if not isinstance(node, SCOPES)]
+            if len(definitions) == 1 and all(map(_is_none, assignments)):
+                self._sort(definitions, prefix="")
 
     @cached_property
     def binders(self) -> dict[str, list[ast.stmt]]:
@@ -159,8 +173,9 @@ class Definitions:
             raise ScaffoldError(
                 f"more than one statement of {self.tree.path} sets {name}"
             )
-        for statement in statements:
-            if name not in self.named and isinstance(statement, ast.Assign):
+        if statements and name not in self.named:
+            statement = statements[0]
+            if isinstance(statement, ast.Assign):  # as in `A, B = 1, 2`
                 return statement
         return self.defined(name)
 
@@ -196,14 +211,7 @@ class Definitions:
         text = re.sub(r"(?<![.\w])__name__\b", module_literal, text)
         if owner and isinstance(node, DEFS):
             # Outside of its class, `super()` has to be told the class and the instance.
-            parameters = node.args.posonlyargs + node.args.args
-            arguments = [owner]
-            if parameters:
-                instance = parameters[0].arg
-                arguments.append(instance)
-            shown = ", ".join(arguments)
-            super_call = f"super({shown})"
-            text = re.sub(r"\bsuper\(\)", super_call, text)
+            text = re.sub(r"\bsuper\(\)", _told_super(owner, node), text)
         return text
 
     def as_in_body(self, name: str, by: str) -> str:
@@ -234,10 +242,10 @@ class Definitions:
         node = self.defined(name)
         if not self.has_lines_of_its_own(node):
             raise ScaffoldError("it cannot be taken out of its lines")
-        last = getattr(node, "name", name.rpartition(".")[2])
+        old_name = getattr(node, "name", name.rpartition(".")[2])
         # The first line that begins with `def f`, `async def f`, `class f` or, of a value, `f`.
         return re.sub(
-            rf"(?m)^((?:async )?def |class |){last}\b",
+            rf"(?m)^((?:async )?def |class |){old_name}\b",
             rf"\g<1>{by}",
             dedented(self.text(node)),
             count=1,
@@ -251,12 +259,25 @@ class Definitions:
         """
         first, last = lines_of([node]) or (0, 0)
         source = self.tree.source
-        start = offset(source, first, column=0)
+        start_of_lines = offset(source, first, column=0)
+        start = offset(source, first, node.col_offset)
         _, end = span(source, node)
         end_of_lines = offset(source, last + 1, column=0)
-        before = source[start : offset(source, first, node.col_offset)]
-        behind = source[end:end_of_lines].strip()
-        return not before.strip() and (not behind or behind.startswith(b"#"))
+        if source[start_of_lines:start].strip():  # code stands before it
+            return False
+        text_after = source[end:end_of_lines].strip()
+        return not text_after or text_after.startswith(b"#")
+
+
+def _told_super(owner: str, method: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Return the `super(Class, self)` of a method that stands outside of its class."""
+    arguments = [owner]
+    parameters = method.args.posonlyargs + method.args.args
+    if parameters:
+        instance = parameters[0].arg
+        arguments.append(instance)
+    shown = ", ".join(arguments)
+    return f"super({shown})"
 
 
 def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
@@ -266,29 +287,11 @@ def _refuse_immovable(node: ast.stmt, *, is_in_class: bool) -> None:
         raise ScaffoldError(f"it uses {private}, which is private to its class")
     for part in ast.walk(node):
         if isinstance(part, ast.Global):
-            global_name = part.names[0]
-            raise ScaffoldError(f"it sets {global_name}, a global of its module")
+            raise ScaffoldError(f"it sets {part.names[0]}, a global of its module")
     names_of_module = names_in(node) & _OF_MODULE
     if names_of_module:
         first_name = min(names_of_module)
         raise ScaffoldError(f"it uses {first_name}, which is of its module")
-
-
-def private_name(node: ast.AST) -> str:
-    """Return a name in code that Python stores as `_Class__name` in a class.
-
-    Args:
-        node: the code.
-
-    Returns:
-        '' where it has none.
-    """
-    for part in ast.walk(node):
-        name = getattr(part, "id", "")
-        used = getattr(part, "attr", name)
-        if is_private(used):
-            return str(used)
-    return ""
 
 
 def imports_of(
@@ -389,9 +392,9 @@ def _name_of_scope(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) 
     name = node.name
     for decorator in node.decorator_list:
         dotted_name = dotted(decorator)
-        last = dotted_name.rpartition(".")[2]
-        if last == "overload":
+        decorator_name = dotted_name.rpartition(".")[2]
+        if decorator_name == "overload":
             return ""
-        part = PARTS_OF_PROPERTY.get(last, "")
+        part = PARTS_OF_PROPERTY.get(decorator_name, "")
         name += part
     return name

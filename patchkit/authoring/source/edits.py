@@ -50,9 +50,11 @@ def edits(old: str, new: str) -> list[TextEdit] | None:
     # Two equal texts have no hunk. An empty one, of which no edit is made, saves a special case.
     if not separate:
         separate = [ChangedLines(0, 0, 0, 0)]
-    first = separate[0]
-    last = separate[-1]
-    joined = ChangedLines(first.old_start, last.old_end, first.new_start, last.new_end)
+    first_hunk = separate[0]
+    last_hunk = separate[-1]
+    joined = ChangedLines(
+        first_hunk.old_start, last_hunk.old_end, first_hunk.new_start, last_hunk.new_end
+    )
     # One hunk from the first change to the last works where a single change is no valid Python.
     for attempt in (separate, [joined]):
         with suppress(TargetError, SyntaxError):
@@ -116,7 +118,7 @@ def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEd
 def _anchored(
     lines: Sequence[str], hunk: ChangedLines, replacement: Sequence[str], expected: str
 ) -> tuple[TextEdit, str]:
-    """Write one hunk as an edit whose old text occurs only once in the function.
+    """Write one hunk, a range of changed lines, as an edit whose old text occurs only once.
 
     Neighbouring lines are added to the hunk, before it and after it in turn, until it is unique.
 
@@ -138,16 +140,16 @@ def _anchored(
         count_before = neighbours - count_after
         start = max(0, hunk.old_start - count_before)
         end = min(len(lines), hunk.old_end + count_after)
-        before = lines[start : hunk.old_start]
-        after = lines[hunk.old_end : end]
-        new_lines = [*before, *replacement, *after]
+        lines_before = lines[start : hunk.old_start]
+        lines_after = lines[hunk.old_end : end]
+        new_lines = [*lines_before, *replacement, *lines_after]
         for edit in _variants(lines[start:end], new_lines):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(function, edit).text
                 if syntax_hash(text) == syntax_hash(expected):
                     return edit, text
         if start == 0 and end == len(lines):
-            break
+            break  # there are no more neighbours
     raise TargetError("found no lines that name the place, expected some")
 
 
@@ -156,8 +158,9 @@ def _variants(old: Sequence[str], new: Sequence[str]) -> Iterator[TextEdit]:
 
     Dedented lines do not fit if they contain a string of several lines.
     """
-    both = "\n".join([*old, *new])
-    for text in (dedent(both), both):
+    # Dedented together, so that both lose the same margin.
+    all_lines = "\n".join([*old, *new])
+    for text in (dedent(all_lines), all_lines):
         lines = text.split("\n")
         old_lines = lines[: len(old)]
         new_lines = lines[len(old) :]

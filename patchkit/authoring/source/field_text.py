@@ -14,11 +14,11 @@ from patchkit.authoring.source.module_text import ModuleText
 from patchkit.core.rows.declaration import AddField
 from patchkit.errors import ScaffoldError
 
-_FUNCTIONS = {
+_FIELD_FUNCTIONS = {
     "field": ("field", "from dataclasses import field"),
     "dataclasses": ("dataclasses.field", "import dataclasses"),
 }
-"""How the function that describes a field is called, and imported, by the name that binds it."""
+"""How `field` of `dataclasses` is called, and imported, by the name that the import binds."""
 _EXPECTED = "expected a default alone, a literal"
 
 
@@ -40,7 +40,7 @@ def add_field(
     if not isinstance(owner, ast.ClassDef):
         raise ScaffoldError(f"{qualname} is no class in {module.path}")
     default = _default(change.default)
-    function, new_import = _function(module, qualname)
+    function, new_import = _field_function(module, qualname)
     annotation = annotation_of(change)
     text = f"{change.name}: {annotation} = {function}({default}, kw_only=True)"
     add_member(module, owner, text, is_value=True)
@@ -73,7 +73,7 @@ def read_default(node: ast.expr, imports: Mapping[str, str]) -> object:
     """
     function = dotted(getattr(node, "func", None))
     top = function.partition(".")[0]
-    known_function, statement = _FUNCTIONS.get(top, ("", ""))
+    known_function, statement = _FIELD_FUNCTIONS.get(top, ("", ""))
     is_of_field = function == known_function and imports.get(top) == statement
     if not isinstance(node, ast.Call) or not is_of_field:
         return ast.literal_eval(node)
@@ -122,25 +122,26 @@ def annotation_of(change: AddField) -> str:
     return declared.__name__ if is_plain_class else repr(declared)
 
 
-def _function(module: ModuleText, qualname: str) -> tuple[str, str]:
-    """Choose how the module calls the function that describes a field.
+def _field_function(module: ModuleText, qualname: str) -> tuple[str, str]:
+    """Choose how the module calls `field` of `dataclasses`.
 
     Args:
         module: the module.
         qualname: the qualified name of the class that gets the field.
 
     Returns:
-        The function, and the import that the module lacks for it; '' if it lacks none.
+        The function as the module calls it, and the import that the module lacks for it; '' if it
+        lacks none.
 
     Raises:
         ScaffoldError: the module has other things of these names.
     """
     code = module.read()
     # An import that the module has comes before a new one, under a name that is free.
-    for name, (function, statement) in _FUNCTIONS.items():
+    for name, (function, statement) in _FIELD_FUNCTIONS.items():
         if code.imports.get(name) == statement:
             return function, ""
-    for name, (function, statement) in _FUNCTIONS.items():
+    for name, (function, statement) in _FIELD_FUNCTIONS.items():
         if code.binders.keys().isdisjoint({name, f"{qualname}.{name}"}):
             return function, statement
     raise ScaffoldError(f"{module.path} has another thing named dataclasses")

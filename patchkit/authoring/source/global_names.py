@@ -6,7 +6,7 @@ import symtable
 from collections.abc import Iterable, Iterator, Mapping
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, is_private
 from patchkit.analysis.uses.scopes import stored
 
 _ALL = "*"
@@ -52,20 +52,20 @@ def used_in(node: ast.stmt, *, with_annotations: bool = True) -> set[str]:
 
 
 def reached(named: Mapping[str, ast.stmt], names: Iterable[str]) -> set[str]:
-    """Return the names that code has, and those that definitions have which it uses.
+    """Return the names that code uses, itself or by the definitions that it uses.
 
     Args:
         named: The definitions, by name.
-        names: The names that the code itself has.
+        names: The names that the code itself has, which are among the results.
     """
-    found: set[str] = set()
+    reached_names: set[str] = set()
     unread = list(names)
     while unread:
         name = unread.pop()
-        if name in named and name not in found:
+        if name in named and name not in reached_names:
             unread += used_in(named[name])
-        found.add(name)
-    return found
+        reached_names.add(name)
+    return reached_names
 
 
 def _read_from_module(table: symtable.SymbolTable) -> Iterator[str]:
@@ -119,6 +119,7 @@ def names_at_import(node: ast.AST, *, with_annotations: bool = True) -> set[str]
     for part in _parts_at_import(node, with_annotations=with_annotations):
         names |= names_at_import(part, with_annotations=with_annotations)
     if isinstance(node, _COMPREHENSIONS):
+        # Its variables are its own.
         for generator in node.generators:
             names -= stored(generator.target)
     return names
@@ -174,6 +175,26 @@ def _annotations(node: ast.AST) -> Iterator[ast.expr]:
     for argument in ast.walk(getattr(node, "args", node)):
         if isinstance(argument, ast.arg) and argument.annotation is not None:
             yield argument.annotation
+
+
+def private_name(node: ast.AST) -> str:
+    """Return a name in code that Python stores as `_Class__name` in a class.
+
+    Args:
+        node: The code.
+
+    Returns:
+        The name; '' where it has none.
+    """
+    for part in ast.walk(node):
+        name = ""
+        if isinstance(part, ast.Name):
+            name = part.id
+        elif isinstance(part, ast.Attribute):
+            name = part.attr
+        if is_private(name):
+            return name
+    return ""
 
 
 def bound_names(node: ast.stmt) -> set[str]:
@@ -243,7 +264,9 @@ def has_lazy_annotations(tree: ast.Module) -> bool:
 
 
 class _Reader:
-    """Reads statements in their order.
+    """Reads statements in their order, to find names that are read before anything binds them.
+
+    These are in `unbound` in the end.
 
     Args:
         bound: The names that are bound before; those that statements bind are added.
@@ -265,7 +288,7 @@ class _Reader:
         while unread:
             node = unread.pop()
             names = names_at_import(node, with_annotations=self._with_annotations)
-            if _ALL not in self.bound:
+            if _ALL not in self.bound:  # after `import *`, any name may be bound
                 self.unbound |= names - self.bound
             if isinstance(node, SCOPES):
                 self.bound.add(node.name)
@@ -298,19 +321,34 @@ def readers_at_import(tree: ast.Module, qualname: str) -> list[int]:
         qualname: The qualified name; for a member of a class, the body of the class is searched.
     """
     owner, _, name = qualname.rpartition(".")
-    body = tree.body
-    for part in filter(None, owner.split(".")):
-        classes = [node for node in body if getattr(node, "name", None) == part]
-        body = []
-        if classes:
-            body = getattr(classes[0], "body", [])
     lines: list[int] = []
-    for node in _statements_at_import(body):
+    for node in _statements_at_import(_body_of(tree, owner)):
         is_reader = name in names_at_import(node, with_annotations=False)
         # A statement that sets the name itself, such as its definition, does not count.
         if is_reader and name not in bound_names(node):
             lines.append(node.lineno)
     return lines
+
+
+def _body_of(tree: ast.Module, owner: str) -> list[ast.stmt]:
+    """Return the statements of a class.
+
+    Args:
+        tree: The module.
+        owner: The qualified name of the class; '' for the module itself.
+
+    Returns:
+        The statements; none where the module has no such class.
+    """
+    body = tree.body
+    if not owner:
+        return body
+    for name in owner.split("."):
+        classes = [node for node in body if getattr(node, "name", None) == name]
+        if not classes:
+            return []
+        body = getattr(classes[0], "body", [])
+    return body
 
 
 def _statements_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

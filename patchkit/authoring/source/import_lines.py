@@ -26,11 +26,11 @@ def with_import(module: ModuleTree, statement: str) -> str:
     (new,) = ast.parse(statement).body
     assert isinstance(new, IMPORTS)
     section = _section(new, module)
-    neighbours: list[_Import] = []
+    neighbours: list[_Import] = []  # the imports of the same package
     for node in _imports_at_top(module.tree):
         if _modules_of(node, module) == ["__future__"]:
             continue
-        if _takes(node, new, module):
+        if _can_take_name(node, new, module):
             return _with_names(module, node, [*node.names, *new.names])
         if _section(node, module) == section:
             neighbours.append(node)
@@ -55,32 +55,32 @@ def _with_lines(module: ModuleTree, index: int, new_lines: Sequence[str]) -> str
 
 def _with_section(module: ModuleTree, statement: str) -> str:
     """Write the first import of its kind, above all others but those of `__future__`."""
-    head = _lines_of_head(module)
+    head_length = _count_lines_of_head(module)
     lines = module.source.decode().split("\n")
-    following = lines[head : head + 1]
-    # With an empty line before and after it, unless the module begins, or has one, there.
+    next_lines = lines[head_length : head_length + 1]  # none at the end of the module
     new_lines = [statement]
-    if head:
+    # An empty line above, unless the module begins there, and one below, unless there is one.
+    if head_length:
         new_lines.insert(0, "")
-    if following and following[0].strip():
+    if next_lines and next_lines[0].strip():
         new_lines.append("")
-    return _with_lines(module, head, new_lines)
+    return _with_lines(module, head_length, new_lines)
 
 
-def _lines_of_head(module: ModuleTree) -> int:
+def _count_lines_of_head(module: ModuleTree) -> int:
     """Count the lines that a module begins with: comments, its docstring, `__future__`."""
-    head = 0
+    line_count = 0
     for line in module.source.decode().split("\n"):
         if not line.startswith("#"):
             break
-        head += 1
+        line_count += 1
     for node in module.tree.body:
         is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
         is_docstring = isinstance(node, ast.Expr)
         if not (is_future or is_docstring):
             break
-        head = node.end_lineno or head
-    return head
+        line_count = node.end_lineno or line_count
+    return line_count
 
 
 def without_import(module: ModuleTree, name: str) -> str:
@@ -95,18 +95,18 @@ def without_import(module: ModuleTree, name: str) -> str:
     for node in module.tree.body:
         if not isinstance(node, IMPORTS):
             continue
-        others: list[ast.alias] = []
+        remaining: list[ast.alias] = []
         for alias in node.names:
-            bound = alias.asname or alias.name
-            if bound != name:
-                others.append(alias)
-        if not others:
+            bound_name = alias.asname or alias.name
+            if bound_name != name:
+                remaining.append(alias)
+        if not remaining:
             start, end = span(module.source, node)
-            before = module.source[:start]
-            behind = module.source[end + 1 :]  # + 1: its newline goes, too
-            return (before + behind).decode()
-        if len(others) < len(node.names):
-            return _with_names(module, node, others)
+            text_above = module.source[:start]
+            text_below = module.source[end + 1 :]  # + 1: its newline goes, too
+            return (text_above + text_below).decode()
+        if len(remaining) < len(node.names):
+            return _with_names(module, node, remaining)
     return module.source.decode()
 
 
@@ -143,14 +143,21 @@ def _imports_at_top(tree: ast.Module) -> list[_Import]:
     return imports
 
 
-def _takes(node: _Import, new: _Import, module: ModuleTree) -> bool:
-    """Whether a name can be added to an import: it is from the same module, and plainly written."""
+def _can_take_name(node: _Import, new: _Import, module: ModuleTree) -> bool:
+    """Whether a new import can become one more name in another one.
+
+    Args:
+        node: the import that is there.
+        new: the new import, of one name.
+        module: the module.
+    """
     if isinstance(node, ast.Import) or isinstance(new, ast.Import):
         return False
     if module.absolute(node.module, node.level) != new.module:
         return False
-    first, last = span(module.source, node)
-    text = module.source[first:last]
+    start, end = span(module.source, node)
+    text = module.source[start:end]
+    # The import is written anew: comments in it would be lost.
     return b"#" not in text and b"*" not in text
 
 
@@ -164,6 +171,7 @@ def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias])
     text = head + ", ".join(names)
     had_one_line = node.lineno == node.end_lineno
     is_short = had_one_line and len(text) <= WIDTH
+    # Only a `from … import` may have brackets, in which lines can be broken.
     if isinstance(node, ast.ImportFrom) and not is_short:
         text = exploded(head, names)
     start, end = span(module.source, node)
@@ -172,8 +180,8 @@ def _with_names(module: ModuleTree, node: _Import, aliases: Sequence[ast.alias])
 
 def _section(node: _Import, module: ModuleTree) -> str:
     """Name the package that an import is of; the modules of the standard library are one."""
-    first = _modules_of(node, module)[0]
-    top = first.partition(".")[0]
+    first_module = _modules_of(node, module)[0]
+    top = first_module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return "the standard library"
     return top

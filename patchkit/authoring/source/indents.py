@@ -60,7 +60,7 @@ def margin_of(line: str) -> str:
 def _lines_in_strings(text: str) -> set[int]:
     """List the lines that begin in a string, counted from 1; docstrings do not count."""
     lines: set[int] = set()
-    is_at_start = True
+    is_at_start = True  # of a statement: a string that begins one is a docstring
     readline = io.StringIO(text).readline
     try:
         for token in tokenize.generate_tokens(readline):

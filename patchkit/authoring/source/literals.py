@@ -77,10 +77,10 @@ def _value_of(name: str, values: Mapping[str, ast.expr]) -> ast.expr:
     """
     if name not in values:
         raise ValueError(name)
-    # Without the name itself, as `X = X + 1` would never end.
-    others = dict(values)
-    value = others.pop(name)
-    return _folded(value, others)
+    # The value is read without the name itself, as `X = X + 1` would never end.
+    other_values = dict(values)
+    value = other_values.pop(name)
+    return _folded(value, other_values)
 
 
 def _computed(sign: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
@@ -89,16 +89,16 @@ def _computed(sign: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
     Raises:
         ValueError: They are no numbers, or the result is none, or too large.
     """
-    first = _number(left)
-    second = _number(right)
+    left_number = _number(left)
+    right_number = _number(right)
     name = type(sign).__name__
     if name not in _FUNCTIONS:
         raise ValueError(name)
-    if isinstance(sign, _GROWING) and abs(second) > _LARGEST_EXPONENT:
+    if isinstance(sign, _GROWING) and abs(right_number) > _LARGEST_EXPONENT:
         raise ValueError(name)
     function = _FUNCTIONS[name]
     try:
-        result = function(first, second)
+        result = function(left_number, right_number)
     except (ArithmeticError, ValueError) as error:
         message = str(error)
         raise ValueError(message) from error

@@ -21,9 +21,9 @@ def guarded_assignments(loop: ast.For) -> Iterator[tuple[ast.expr, ast.Assign]]:
     for node in ast.walk(loop):
         if not isinstance(node, ast.If):
             continue
-        first = node.body[0]
-        if isinstance(first, ast.Assign):
-            yield node.test, first
+        first_statement = node.body[0]
+        if isinstance(first_statement, ast.Assign):
+            yield node.test, first_statement
 
 
 def value_in_turn(value: ast.expr, loop_values: Mapping[str, ast.expr]) -> ast.expr:
@@ -76,6 +76,7 @@ def swept(node: ast.For, scope: NameScope) -> Iterator[tuple[ast.Assign, list[st
         originals = list[str]()
         for comparison in ast.walk(test):
             if isinstance(comparison, ast.Compare):
-                compared = comparison.comparators[0]
-                originals += scope.dotted_names_of(compared)
+                # The `lib.f` of `value is lib.f`.
+                right_side = comparison.comparators[0]
+                originals += scope.dotted_names_of(right_side)
         yield statement, originals

@@ -81,11 +81,11 @@ class NameScope:
             for variable, variable_value in pairs
             if isinstance(variable, ast.Name)
         ]
-        inner = self.inner(variable.id for variable, _ in variables)
+        turn_scope = self.inner(variable.id for variable, _ in variables)
         for variable, variable_value in variables:
-            inner.loop_values[variable.id] = variable_value
-            inner.bind(variable, variable_value)
-        return inner
+            turn_scope.loop_values[variable.id] = variable_value
+            turn_scope.bind(variable, variable_value)
+        return turn_scope
 
     def bind_import(
         self, statement: ast.stmt, module: ModuleTree, *, is_plain: bool
@@ -136,10 +136,10 @@ class NameScope:
         function = dotted(node.func)
         if not node.args:
             return []
-        first = node.args[0]
+        first_argument = node.args[0]
         if function in _MODULE_LOOKUPS:
-            return self.strings_of(first)
-        owners = self.dotted_names_of(first)
+            return self.strings_of(first_argument)
+        owners = self.dotted_names_of(first_argument)
         if function == "vars":
             return [f"{owner}.__dict__" for owner in owners]
         if function == "getattr" and len(node.args) > 1:
@@ -160,11 +160,13 @@ class NameScope:
         names = []
         for owner in self.dotted_names_of(container):
             # An item of a namespace is an attribute: `lib.__dict__["f"]`, `vars(lib)["f"]`.
-            namespace_of = owner.removesuffix(".__dict__")
+            namespace_owner = owner.removesuffix(".__dict__")
+            is_namespace = namespace_owner != owner
             for key in keys:
-                is_attribute = namespace_of != owner
-                item = f".{key}" if is_attribute else f"[{key!r}]"
-                names.append(f"{namespace_of}{item}")
+                if is_namespace:
+                    names.append(f"{namespace_owner}.{key}")
+                else:
+                    names.append(f"{owner}[{key!r}]")
         return names
 
     def strings_of(self, node: ast.expr) -> list[str]:

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
-from patchkit.authoring.source.definitions import name_of, private_name
-from patchkit.authoring.source.global_names import bound_names, names_at_import
+from patchkit.authoring.source.definitions import name_of
+from patchkit.authoring.source.global_names import (
+    bound_names,
+    names_at_import,
+    private_name,
+)
 from patchkit.errors import ScaffoldError
 
 _MADE_OTHERWISE = ("NamedTuple", "Protocol")
@@ -143,6 +147,8 @@ class Subclass:
     def _faults_of_method(self, method: ast.AST) -> Iterator[str]:
         """Say where a method needs what it overrides, or upstream's class itself."""
         allowed = _in_tests_and_annotations(method)
+        # First the attributes, such as `super().run`, which add their own parts to `allowed`: any
+        # other `super` or name of upstream's class is a fault.
         for node in ast.walk(method):
             if isinstance(node, ast.Attribute):
                 fault = self._fault_of_attribute(node, allowed)
@@ -157,20 +163,23 @@ class Subclass:
                 yield f"it uses {node.id} as upstream has it"
 
     def _fault_of_attribute(self, node: ast.Attribute, allowed: set[ast.AST]) -> str:
-        """Say whether `super().name` or `Original.name` is what the class overrides; '' if not.
+        """Return what is wrong with an attribute of a method.
+
+        In the merged class, `Original.name` and `super().name` must mean what they mean now.
 
         Args:
             node: The attribute.
             allowed: The nodes that are in order; those that make up such an expression are added.
+
+        Returns:
+            The fault in a few words; '' where there is none.
         """
         value = node.value
         if isinstance(value, ast.Name) and value.id in self.originals:
             allowed.add(value)
             if node.attr in self.overridden:
                 return f"it calls upstream's own {value.id}.{node.attr}"
-        if not isinstance(value, ast.Call):
-            return ""
-        if dotted(value.func) != "super":
+        if not isinstance(value, ast.Call) or dotted(value.func) != "super":
             return ""
         allowed.update([value.func, *value.args])
         if value.args:

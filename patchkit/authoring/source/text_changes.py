@@ -41,8 +41,8 @@ def applied(text: bytes, changes: Iterable[TextChange]) -> bytes:
     for start, end, new in from_the_end:
         if end > unchanged_end:
             continue
-        before = text[:start]
-        behind = text[end:]
-        text = before + new.encode() + behind
+        text_before = text[:start]
+        text_behind = text[end:]
+        text = text_before + new.encode() + text_behind
         unchanged_end = start
     return text

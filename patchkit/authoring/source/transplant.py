@@ -67,14 +67,15 @@ def _without_blanks(old: str, new: str) -> str:
         The same code; the text itself if the lines are in a string.
     """
     old_lines = set(old.split("\n"))
-    text = "\n".join(
-        line
-        for line in new.rstrip("\n").split("\n")
-        if line.strip() or not line or line in old_lines
-    )
+    kept_lines: list[str] = []
+    for line in new.rstrip("\n").split("\n"):
+        is_made_of_blanks = bool(line) and not line.strip()
+        if not is_made_of_blanks or line in old_lines:
+            kept_lines.append(line)
+    text = "\n".join(kept_lines)
     tree, fault = parse(dedented(text).encode())
     expected, _ = parse(dedented(new).encode())
-    if fault or ast.dump(tree) != ast.dump(expected):
+    if fault or ast.dump(tree) != ast.dump(expected):  # they were in a string
         return new.rstrip("\n")
     return text
 
@@ -85,8 +86,9 @@ def _transplant(
     """Write a definition of a body into the module, with what it uses."""
     definitions = body.definitions
     by = change.by
-    # `Replace("lib:f", by="f")` of an `f` that the body imports: the module imports it, too.
-    if by == qualname and by in definitions.imports and by not in definitions.named:
+    is_only_imported = by in definitions.imports and by not in definitions.named
+    if is_only_imported and by == qualname:
+        # `Replace("lib:f", by="f")` of an `f` that the body imports: the module imports it, too.
         _bind_import(module, by, body)
         return
     new = definitions.defined(by)
@@ -149,13 +151,16 @@ def _write(module: ModuleText, member: Member, body: BodyCode) -> None:
         if member.by in code.names:
             raise ScaffoldError(f"it calls itself by its name in the body, {member.by}")
     is_there = member.qualname in {*upstream.named, *upstream.binders}
-    if member.is_new or (member.owner and not is_there):
+    # A member that its class only inherits is added to the class.
+    is_inherited = bool(member.owner) and not is_there
+    names = code.names
+    if member.is_new or is_inherited:
         add(module, member, new, text)
-        names = code.names
     else:
         value = replace(module, member, new, text)
-        # Where only the value was written, what its annotation uses is not needed.
-        names = code.names if value is None else code.names & used_names(value)
+        if value is not None:
+            # Only the value was written: what its annotation uses is not needed.
+            names = names & used_names(value)
     # A plain function takes the place of a getter alone: the setter and the deleter stay.
     if member.is_merged or not _is_plain_function(new):
         for part in PARTS_OF_PROPERTY.values():
@@ -182,14 +187,15 @@ def _write_part(module: ModuleText, member: Member, body: BodyCode, part: str) -
     """
     qualname = f"{member.qualname}{part}"
     code = module.read()
+    # The old one goes, even if the new property has none.
     if qualname in code.named and (member.is_merged or member.keeps_kind):
         module.remove(*lines_of_statement(code.named[qualname]))
     by = f"{member.by}{part}"
     if by not in body.definitions.named:
         return
     # In `@x.setter`, the `x` becomes the name that the property has in the module.
-    last = member.by.rpartition(".")[2]
-    new_names = {**member.new_names, last: member.name}
+    property_name = member.by.rpartition(".")[2]
+    new_names = {**member.new_names, property_name: member.name}
     moved = body.moved(by, member.name, new_names)
     getter = module.read().defined(member.qualname)
     first_line, _ = lines_of_statement(getter)
@@ -225,7 +231,7 @@ def _merge(
         name = name_of(statement)
         if name.endswith(tuple(PARTS_OF_PROPERTY.values())):
             continue  # it is written with its property
-        inner = Member(
+        inner_member = Member(
             f"{qualname}.{name}", f"{member.by}.{name}", new_names, is_merged=True
         )
-        _write(module, inner, body)
+        _write(module, inner_member, body)

@@ -100,7 +100,7 @@ def command(
     # If the command passes even with all patches, `expect` raises.
     if not failing:
         trials.expect("fails", suspects, "all")
-    culprits = search.last(failing)
+    culprits = search.removable(failing)
     accompanying = [
         name for name in suspects if name in failing and name not in culprits
     ]

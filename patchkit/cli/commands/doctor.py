@@ -21,6 +21,12 @@ from patchkit.cli.report.doctor import print_doctor
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.cli.ways_in import NotCarried, ways_in
+from patchkit.core.engines.engine import Engine
+from patchkit.core.engines.entry_points import (
+    installed_engines,
+    installed_packs,
+    installed_processes,
+)
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
@@ -30,8 +36,6 @@ from patchkit.errors import LockError, PatchkitError, VersionError, near
 from patchkit.ray import NEXT_VARIABLE
 from patchkit.registry import (
     Registry,
-    installed_packs,
-    installed_processes,
     is_own_pack,
     packs_for,
     read_pack,
@@ -82,13 +86,16 @@ def _health_lines(
     """
     rows, lines_of_packs = _read_packs(selection.settings, packs)
     try:
-        registry = Registry(rows, installed_processes())
+        engines = installed_engines()
+        processes = installed_processes(engines=engines)
+        registry = Registry(rows, engines, processes)
     except PatchkitError as error:
         # With an empty registry, the other topics are still checked.
         registry = Registry()
         lines_of_packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
-    for name in dict.fromkeys(("vllm", *options.required_distributions(rows))):
+    distributions = options.required_distributions(rows)
+    for name in dict.fromkeys((*_engines_here(registry.engines), *distributions)):
         yield _version(selection.versions, name)
     yield from lines_of_packs
     read = packs_for(selection.settings, packs)
@@ -104,7 +111,7 @@ def _health_lines(
     of_option = [name for name in read if origins[name] == _FROM_OPTION]
     # Only this command reads pyproject.toml and `--patches`: other processes get no such pack.
     not_carried = NotCarried((*of_project, *unread), tuple(of_option))
-    yield from ways_in(environ, not_carried=not_carried)
+    yield from ways_in(environ, not_carried=not_carried, engines=registry.engines)
 
 
 def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:
@@ -116,6 +123,12 @@ def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:
         for package in unrequired(row):
             if package.slip:
                 yield HealthLine("packs", "bad", row.name, str(package))
+
+
+def _engines_here(engines: Iterable[Engine]) -> list[str]:
+    """Name the engines that are installed; the first one that patchkit knows if there is none."""
+    packages = [engine.package for engine in engines]
+    return list(filter(Versions().find, packages)) or packages[:1]
 
 
 def _version(versions: Versions, name: str) -> HealthLine:

@@ -26,6 +26,8 @@ from patchkit.cli.commands.run import (
 from patchkit.cli.output import say
 from patchkit.cli.report.probe_json import probe_json
 from patchkit.cli.server_requests import ServerRequests, read_requests
+from patchkit.core.engines.engine import server_in
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical, parse_version
 from patchkit.errors import UpstreamError
@@ -33,8 +35,6 @@ from patchkit.settings import Settings
 
 _COMMAND = "patchkit.command"
 """The key of the command to run, in `meta` of click's context."""
-_SERVE = ("vllm", "serve")
-"""The beginning of a command that needs no `--` before it."""
 _REQUESTS = "--requests"
 _STDERR = 2
 
@@ -59,18 +59,20 @@ class _ProbeCommand(click.Command):
 def _split(args: list[str]) -> tuple[list[str], list[str]]:
     """Split a command line into the arguments of `probe` and the command to run.
 
-    The command begins after `--`, or with `vllm serve`. In the latter case, `--requests` may be
-    anywhere: vLLM has no such option.
+    The command begins after `--`, or with `vllm serve` or another engine's server. In the latter
+    case, `--requests` may be anywhere: no engine has such an option.
     """
     if "--" in args:
         index = args.index("--")
         return args[:index], args[index + 1 :]
-    for index in range(len(args) - 1):
-        program = os.path.basename(args[index])  # noqa: PTH119 - no path to keep
-        if (program, args[index + 1]) == _SERVE:
-            requests, command = _without_requests(args[index:])
-            return [*args[:index], *requests], command
-    return args, []
+    server = server_in(args, installed_engines())
+    if server is None:
+        return args, []
+    index = server.position_in(args) or 0
+    if server.words[0] == "-m":
+        index -= 1  # Python stands before it
+    requests, command = _without_requests(args[index:])
+    return [*args[:index], *requests], command
 
 
 def _without_requests(command: list[str]) -> tuple[list[str], list[str]]:
@@ -99,8 +101,9 @@ def command(
 
     For each target it reports the processes that imported its module, those that called it, how
     often, first from where, and the roles that a row needs. What the command computes stays the
-    same. `--` may be omitted before `vllm serve`. With --format json, the command's stdout goes to
-    stderr. The exit code is the command's, or 1 if nothing could be observed.
+    same. `--` may be omitted before `vllm serve` and `sglang serve`. With --format json, the
+    command's stdout goes to stderr. The exit code is the command's, or 1 if nothing could be
+    observed.
 
     \b
     Examples:

@@ -25,12 +25,13 @@ from patchkit.cli.process_options import set_process_option
 from patchkit.cli.report.words import count, one_line
 from patchkit.cli.used_packs import packs_line
 from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER
+from patchkit.core.engines.entry_points import installed_engines, installed_processes
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.core.rows.project import Project
 from patchkit.core.rows.selection import check_names
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError
-from patchkit.registry import Registry, installed_processes, is_own_pack, packs_for
+from patchkit.registry import Registry, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
 from patchkit.settings import Settings
 
@@ -184,7 +185,8 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
         status_command: The command that shows more.
     """
     try:
-        for line in _result_lines(draw([look(journal)]), started, status_command):
+        seen = look(journal, [engine.signs for engine in installed_engines()])
+        for line in _result_lines(draw([seen]), started, status_command):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")

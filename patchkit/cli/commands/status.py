@@ -17,9 +17,9 @@ from patchkit.analysis.status.runs import Run, all_runs, find_run, run_in
 from patchkit.cli.options import format_option
 from patchkit.cli.output import say
 from patchkit.cli.report.status_json import status_json
+from patchkit.core.engines.entry_points import installed_engines, installed_processes
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.errors import some_of
-from patchkit.registry import installed_processes
 from patchkit.settings import Settings
 
 NodeReader = Callable[[], Sequence[dict[str, Any]]]
@@ -245,13 +245,14 @@ def _open_nodes(directory: str | None, ray: str | None) -> Iterator[NodeReader]:
         directory: The folder of the journals; None for the default on each node.
         ray: The address of a Ray cluster; None for this node alone.
     """
+    engines = [engine.signs for engine in installed_engines()]
     if ray is None:
-        yield lambda: [look(directory)]
+        yield lambda: [look(directory, engines)]
         return
     from patchkit.analysis.status.ray_nodes import RayNodes  # noqa: PLC0415 - most have no cluster
 
     with RayNodes(ray) as nodes:
-        yield partial(nodes.look, directory)
+        yield partial(nodes.look, directory, engines)
 
 
 def _draw(read_nodes: NodeReader, run: Run | None) -> Picture:

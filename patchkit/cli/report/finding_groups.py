@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from patchkit.analysis.check.findings import Finding, Report
@@ -46,6 +47,7 @@ def groups(report: Report) -> list[FindingGroup]:
     return [_group(findings) for findings in alike.values()]
 
 
+@lru_cache(maxsize=4096)  # the same messages come for release after release
 def gist(text: str) -> str:
     """Return the part of a text that is the same for all releases.
 
@@ -68,7 +70,7 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[object, Finding]]:
     for finding in findings:
         message = gist(finding.message)
         fix = gist(finding.fix)
-        problem = (finding.patch, finding.code, finding.target, message, fix)
+        problem = (finding.patch, finding.code.code, finding.target, message, fix)
         problem_in_release = (problem, finding.release)
         messages_of_release = messages.setdefault(problem_in_release, [])
         if finding.message not in messages_of_release:

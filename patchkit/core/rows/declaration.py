@@ -1,7 +1,7 @@
 """What a pack author writes, as frozen data; `patchkit.registry` refuses what is malformed."""
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
 from patchkit.core.record import Record
@@ -14,7 +14,7 @@ AFTER = "after"
 
 
 class Role(str, enum.Enum):
-    """What vLLM code a process runs. One process may hold several."""
+    """What code of an engine a process runs. One process may hold several."""
 
     MAIN = "main"
     ENGINE_CORE = "engine-core"
@@ -22,6 +22,31 @@ class Role(str, enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def names_of(roles: Iterable[Role]) -> str:
+    """Write roles as one word, as variables and journals have them.
+
+    Args:
+        roles: The roles, in any order.
+
+    Returns:
+        Their names, such as `engine-core,worker`; '' for no role.
+    """
+    names = [str(role) for role in sorted(roles)]
+    return ",".join(names)
+
+
+def roles_named(names: str) -> frozenset[Role]:
+    """Return the roles that `names_of` has written.
+
+    Args:
+        names: The names; '' for no role.
+
+    Raises:
+        ValueError: One of them is no role.
+    """
+    return frozenset(Role(name) for name in names.split(",") if name)
 
 
 class Change(Record, kw_only=True):

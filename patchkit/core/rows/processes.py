@@ -1,8 +1,8 @@
 """Rows that say how a process is recognized, and which role it enters.
 
-patchkit's own rows are in its pack for vLLM's platforms. A package adds rows for its own processes
-by the entry-point group `patchkit.processes`, whose entries name modules with a tuple `PROCESSES`.
-The registry reads all of them.
+patchkit's own rows are in `patchkit.engines`, as part of each engine. A package adds rows for its
+own processes by the entry-point group `patchkit.processes`, whose entries name modules with a tuple
+`PROCESSES`. The registry reads all of them.
 """
 
 import functools
@@ -36,16 +36,26 @@ class ProcessRow(Record):
             in it; `command`, the script or the module of `python -m`; `switch`, a variable that is
             set.
         what: the function or class as `module:qualname`, or the text.
-        role: the role that the process enters; None for a process that needs none.
+        role: the role that the process enters, or a tuple of several, as for a process that is
+            engine core and worker in one; None for a process that needs none.
         why: the reason for no role.
         instead_of: modules whose code for main is not used if an engine has this process.
     """
 
     by: str
     what: str
-    role: Role | None
+    role: Role | tuple[Role, ...] | None
     why: str = ""
     instead_of: Collection[str] = ()
+
+    @property
+    def roles(self) -> frozenset[Role]:
+        """The roles that the process enters; empty if it needs none."""
+        if self.role is None:
+            return frozenset()
+        if isinstance(self.role, Role):
+            return frozenset({self.role})
+        return frozenset(self.role)
 
     def leaves_out(self, rows: Iterable[Row]) -> list[str]:
         """Name the patches for main whose targets are not used if an engine has this process.
@@ -65,6 +75,28 @@ class ProcessRow(Record):
             if is_for_main and _has_target_below(row, prefixes):
                 names.append(row.name)
         return names
+
+
+def rows_of_table(
+    table: str,
+    role: Role | tuple[Role, ...] | None,
+    why: str = "",
+    instead_of: Collection[str] = (),
+) -> Iterator[ProcessRow]:
+    """Yield the rows of a table, whose lines have a value of `by` and then several of `what`.
+
+    `name  EngineCore  StageEngineCoreProc` gives two rows. Their other fields are the same.
+
+    Args:
+        table: The lines of the table.
+        role: The role, or roles, of all rows.
+        why: The reason for no role.
+        instead_of: What each row has as `instead_of`.
+    """
+    for line in table.strip().split("\n"):
+        by, *names = line.split()
+        for what in names:
+            yield ProcessRow(by, what, role, why, instead_of)
 
 
 def _has_target_below(row: Row, prefixes: tuple[str, ...]) -> bool:
@@ -301,9 +333,10 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     if not _is_nameable(row):
         return ".what", repr(row.what), "'module:qualname', or a string"
     role: Any = row.role  # a package may have put anything there
-    is_role_or_none = role is None or isinstance(role, Role)
-    if not is_role_or_none:
-        return ".role", repr(role), "None or a Role"
+    has_several = isinstance(role, tuple) and bool(role)
+    roles = role if has_several else (role,)
+    if role is not None and not all(isinstance(each, Role) for each in roles):
+        return ".role", repr(role), "None, a Role, or a tuple of them"
     is_explained = row.why or role
     if not is_explained:
         return ".why", repr(row.why), "the reason why it has no role"

@@ -281,7 +281,9 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def is_within(version: FoundVersion, clauses: Iterable[Specifier]) -> bool:
-    """Whether the release that a version counts as is within all bounds.
+    """Whether a version is within all bounds; it is judged by the release that it counts as.
+
+    So `0.12.0rc1`, which counts as `0.12.0`, is within `>=0.12.0`.
 
     Args:
         version: The version.

@@ -104,8 +104,8 @@ def untraced_targets(sites: Iterable[tuple[str, Site]]) -> dict[str, str]:
     return reasons
 
 
-def built_before(site: Site) -> list[str]:
-    """Name what was built from the original of a changed attribute and keeps using it.
+def still_on_original(site: Site) -> list[str]:
+    """Name what was built from the original of a changed attribute, and still uses the original.
 
     Args:
         site: The changed attribute.

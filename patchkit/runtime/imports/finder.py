@@ -56,7 +56,7 @@ class Finder:
         provide: Callable[[str], ModuleSpec | None] | None = None,
         on_risk: Callable[[], object] | None = None,
     ) -> None:
-        # The session; another copy of patchkit in this process reads it, see `others`.
+        # The session; another copy of patchkit in this process reads it, see `other_sessions`.
         self.watcher = watcher
         self._notifier = Notifier(watcher)
         self._provide = provide
@@ -331,7 +331,7 @@ def let_pass(names: Iterable[str]) -> None:
             bootstrap._lock_unlock_module(name)  # noqa: SLF001
 
 
-def others() -> list[Any]:
+def other_sessions() -> list[Any]:
     """Return the sessions of other copies of patchkit, such as a vendored one, in this process.
 
     The finders of another copy are of another class, so they are known by their `watcher`, and a

@@ -299,8 +299,9 @@ class Probe:
     def _tell_at_end(self) -> None:
         """As the process ends, write which targets' modules were imported without notice."""
         modules = [probed.target.module for probed in self._targets]
+        helpers = {engine.helper_module for engine in self._session.engines}
         main = module_run_as_main(
-            modules, "it had begun to run before patchkit was there"
+            modules, helpers, "it had begun to run before patchkit was there"
         )
         main_module, why = main or ("", "")
         for probed in self._targets:

@@ -24,7 +24,7 @@ from patchkit.runtime.copies.scope import (
     Outcome,
     SearchScope,
     all_modules,
-    built_before,
+    still_on_original,
     untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
@@ -386,7 +386,7 @@ def remarks(
     out_of_reach += group.made.kept
     layers = layers_of(group)
     for site in sites:
-        out_of_reach += built_before(site)
+        out_of_reach += still_on_original(site)
     facts: dict[str, Any] = {
         "module": group.module,
         "body": group.body,

@@ -12,7 +12,7 @@ from patchkit.runtime.changes.context import PreparedLayers
 from patchkit.runtime.changes.owners import MISSING, function_of, inside, namespace
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.imports.finder import home, others
+from patchkit.runtime.imports.finder import home, other_sessions
 
 
 def refuse_to_discard(
@@ -70,7 +70,7 @@ def _refuse(target: str, old: Any, new: Any, sites: Sites, patch: str) -> None:
 
 def _refuse_other_copy(target: str, site: Site) -> None:
     """Raise if another copy of patchkit in this process has changed the attribute."""
-    for other in others():
+    for other in other_sessions():
         names = other.patches_on(site.owner, site.name)
         if names:
             raise TargetError(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.declaration import AFTER
 from patchkit.errors import PatchkitError
-from patchkit.runtime.imports.finder import home, others
+from patchkit.runtime.imports.finder import home, other_sessions
 from patchkit.runtime.imports.half_imported import forget_imports
 from patchkit.runtime.process.effects import Effects
 from patchkit.runtime.process.eligibility import EligibilityTable
@@ -72,7 +72,7 @@ class Lookout:
         self.verifier = Verifier(self.look, 0, turns.is_waiting, self.glance)
 
     def take_charge(self) -> None:
-        """Let the thread start from now on, and a failed patch set the exit code."""
+        """Let the thread start, failures set the exit code, and an exit write last entries."""
         self._states.is_in_charge = True
         self.verifier.seconds = self._states.settings.verify
         atexit.register(self.write_last_entries)
@@ -192,7 +192,7 @@ class Lookout:
 
     def report_other_copies(self) -> None:
         """Report other copies of patchkit that patch this process too."""
-        for other in others():
+        for other in other_sessions():
             self._states.journal.write("other-copy", copy=home(other))
             self._states.say(
                 "warning",

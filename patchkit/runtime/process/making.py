@@ -34,7 +34,7 @@ from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import compiled_left, scope_of
-from patchkit.runtime.imports.finder import others
+from patchkit.runtime.imports.finder import other_sessions
 from patchkit.runtime.imports.half_imported import culprit
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
 from patchkit.runtime.process.journal import file_of
@@ -344,7 +344,7 @@ def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
     if any(type(site.original) is not FunctionType for site in ready.sites):
         return True
     # Of a function, only another copy of patchkit or an Edit can have changed a part.
-    return bool(others()) or sites.has_noted("CodeSites")
+    return bool(other_sessions()) or sites.has_noted("CodeSites")
 
 
 def _rebuild_after(ready: Iterable[_ReadyChange], sites: Sites) -> "Rebuild | None":

@@ -6,21 +6,15 @@ The rows by which processes are recognized are in `patchkit.core.rows.processes`
 import functools
 import os
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.declaration import Role, names_of, roles_named
 from patchkit.core.rows.processes import LIBRARIES, ProcessTable, program_of
 from patchkit.errors import SettingsError
 
-_HELPERS = ("vllm.model_executor.models.registry",)
-"""
-Modules that vLLM runs with `python -m` only to unpickle and call a function there. The function
-itself comes from the module under its own name, not from `__main__`.
-"""
-
 ROLE_VARIABLE = "PATCHKIT_ROLE"
-"""Names the role of a Ray worker process; patchkit removes it from the environment there."""
+"""Names the roles of a Ray worker process; patchkit removes it from the environment there."""
 
 PARENT_VARIABLE = "PATCHKIT_PARENT"
 """Names the process that asked for a Ray worker, `host:pid`; its parent is the raylet."""
@@ -28,8 +22,7 @@ PARENT_VARIABLE = "PATCHKIT_PARENT"
 TESTS_VARIABLE = "PATCHKIT_TESTS"
 """Set while pytest runs with patchkit's plugin: tests choose which patches apply."""
 
-# In the command lines of children that only carry on the work of the process that starts them.
-_PARTS_OF_PARENT = ("multiprocessing.forkserver", *_HELPERS)
+_FORK_SERVER = "multiprocessing.forkserver"
 _TRACKER = "from multiprocessing.resource_tracker import main;"
 
 
@@ -60,24 +53,25 @@ def _may_have_role_from_parent() -> bool:
     return any(start in program for program in programs for start in starts)
 
 
-def role_of_actor(cls: type) -> Role | None:
+def role_of_actor(cls: type) -> str | None:
     """Return the role of a Ray actor by its class.
 
     Args:
         cls: The class of the actor.
 
     Returns:
-        The role; None if no row of a pack names the class or a base of it.
+        The role, or several as `names_of` writes them; None if no row of a pack names the class or
+        a base of it, or the row has no role.
     """
     row = _process_table().of_actor(cls)
     if row is None:
         return None
-    return row.role
+    return names_of(row.roles) or None
 
 
 @functools.cache
 def _process_table() -> ProcessTable:
-    from patchkit.registry import installed_processes  # noqa: PLC0415 - most processes make none
+    from patchkit.core.engines.entry_points import installed_processes  # noqa: PLC0415 - most processes make none
 
     return ProcessTable(installed_processes())
 
@@ -90,6 +84,15 @@ def running_here() -> list[Any]:
     """
     modules = [sys.modules.get(f"{library}.process") for library in LIBRARIES]
     return [module.current_process() for module in modules if module is not None]
+
+
+def is_child(process: Any) -> bool:
+    """Whether a library that starts child processes has started the process that it represents.
+
+    Args:
+        process: What `running_here` returns.
+    """
+    return type(process).__name__ != "_MainProcess"
 
 
 def initial_roles(
@@ -113,11 +116,11 @@ def initial_roles(
     if is_ray_worker():
         return _take_role(environ)
     processes = running_here()
-    role = _role_by_row(processes, table)
-    if role is not None:
-        return frozenset({role})
+    roles = _roles_by_row(processes, table)
+    if roles:
+        return roles
     # A spawned child has a `_MainProcess`, too, until its target function begins.
-    has_begun = any(type(process).__name__ != "_MainProcess" for process in processes)
+    has_begun = any(map(is_child, processes))
     if _may_have_role_from_parent() and not has_begun:
         return frozenset()
     return frozenset({Role.MAIN})
@@ -127,41 +130,46 @@ def _take_role(environ: MutableMapping[str, str]) -> frozenset[Role]:
     """Remove the role of a Ray worker process from its environment; an empty set if it has none.
 
     Raises:
-        SettingsError: The variable names no role.
+        SettingsError: The variable names something that is no role.
     """
-    name = environ.pop(ROLE_VARIABLE, "")
-    if not name:
-        return frozenset()
-    if name not in map(str, Role):
+    names = environ.pop(ROLE_VARIABLE, "")
+    try:
+        return roles_named(names)
+    except ValueError:
         roles = ", ".join(repr(str(role)) for role in Role)
-        raise SettingsError(f"{ROLE_VARIABLE}: found {name!r}, expected one of {roles}")
-    return frozenset({Role(name)})
+        raise SettingsError(
+            f"{ROLE_VARIABLE}: found {names!r}, expected one of {roles}"
+        ) from None
 
 
-def _role_by_row(processes: Iterable[Any], table: ProcessTable) -> Role | None:
-    """Return the role of the first row that matches this process, or its command line; or None."""
+def _roles_by_row(processes: Iterable[Any], table: ProcessTable) -> frozenset[Role]:
+    """Return the roles of the first row that matches this process, or its command line; or none."""
     for process in processes:
         row = table.of_process(process)
         if row is not None:
-            return row.role
+            return row.roles
     row = table.of_command(sys.orig_argv)
     if row is None:
-        return None
-    return row.role
+        return frozenset()
+    return row.roles
 
 
-def module_run_as_main(targets: Iterable[str], reason: str) -> tuple[str, str] | None:
+def module_run_as_main(
+    targets: Iterable[str], helpers: Collection[str], reason: str
+) -> tuple[str, str] | None:
     """Find the module that runs as `__main__`, which patches of its own name do not reach.
 
     `python -m vllm.entrypoints.cli` executes that module under the name `__main__`.
 
     Args:
         targets: The modules that patches change; of `python FILE`, only these are recognized.
+        helpers: Modules that an engine runs with `python -m` only to unpickle and call a function
+            there. The function itself comes from the module under its own name.
         reason: Why patches do not reach a module that was run with `python -m`.
 
     Returns:
         The module's own name, and why patches do not reach it; None if this process runs no such
-        module, or one of vLLM's helpers.
+        module, or a helper.
     """
     module = sys.modules.get("__main__")
     # `supplied_modules.run` has put the module under its own name there, where patches reach it.
@@ -172,7 +180,7 @@ def module_run_as_main(targets: Iterable[str], reason: str) -> tuple[str, str] |
     if name is None:
         name = _run_by_its_file(targets, getattr(module, "__file__", None))
         reason = "it was started by its file"
-    if name is None or name in _HELPERS:
+    if name is None or name in helpers:
         return None
     return name, reason
 
@@ -228,12 +236,17 @@ def tests_decide(environ: Mapping[str, str]) -> bool:
     """
     if TESTS_VARIABLE not in environ or environ.get("PATCHKIT", "").strip() == "1":
         return False
+    from patchkit.core.engines.entry_points import installed_engines  # noqa: PLC0415 - for tests only
+
+    # In the command lines of children that only carry on the work of the process that starts them.
+    helpers = [engine.helper_module for engine in installed_engines()]
+    parts_of_parent = [_FORK_SERVER, *filter(None, helpers)]
     return (
         "patchkit.pytest_plugin" in sys.modules
         or is_spawned_child()
         or is_ray_worker()
         or any(
-            part in argument for argument in sys.orig_argv for part in _PARTS_OF_PARENT
+            part in argument for argument in sys.orig_argv for part in parts_of_parent
         )
     )
 

@@ -5,7 +5,7 @@ its roles; whichever comes last makes it due.
 """
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, partial
 from importlib.machinery import ModuleSpec
 from threading import get_ident
@@ -61,6 +61,7 @@ class Session:
         self, registry: Registry, selection: Selection, journal: Journal
     ) -> None:
         self.journal = journal
+        self.engines = registry.engines
         self.processes = registry.processes
         self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}
@@ -270,7 +271,10 @@ class Session:
         if role not in self.roles:
             self.roles.add(role)
             self.journal.write("role", role=str(role))
-        main = module_run_as_main(self._schedule.targets, self._why_unreachable)
+        helpers = [engine.helper_module for engine in self.engines]
+        main = module_run_as_main(
+            self._schedule.targets, helpers, self._why_unreachable
+        )
         if main is not None:
             self.main_unreachable(*main)
         visit = (role, get_ident())
@@ -331,16 +335,20 @@ class Session:
         for role in sorted(roles):
             self.enter(role)
 
-    def stamp(self, config: Any) -> None:
-        """Write into an engine's configuration which patches are for each role.
+    def exchange_digests(self, roles: Collection[Role], values: Iterable[Any]) -> None:
+        """Compare patches with those that an engine's configuration carries, or put them in.
 
         Args:
-            config: The engine's `VllmConfig`.
-        """
-        self.lookout.write_unmet()
-        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - one process of an engine does
+            roles: The roles that this process enters.
+            values: Arguments or the result of a function, among them perhaps the configuration.
 
-        patch_set.stamp(config, self._states, self._table)
+        Raises:
+            AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
+        """
+        from patchkit.runtime.process.configuration import exchange  # noqa: PLC0415 - only an engine does
+
+        if exchange(roles, values, self.engines, self._states, self._table):
+            self.lookout.write_unmet()
 
     def selected(self) -> list[Row]:
         """List the rows that apply here, whatever their roles.
@@ -363,7 +371,7 @@ class Session:
         Returns:
             The hash; '' if there is no such patch.
         """
-        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
+        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - for a cache
 
         foreign = [
             state for state in self.states.values() if not is_own_pack(state.row.pack)
@@ -372,20 +380,6 @@ class Session:
         if not digests:
             return ""
         return patch_set.digest(digests)
-
-    def agree(self, role: Role, config: Any) -> None:
-        """Raise if this process has other patches for a role than the main process.
-
-        Args:
-            role: The role that this process enters.
-            config: The engine's `VllmConfig`, which the main process has stamped.
-
-        Raises:
-            AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
-        """
-        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - as above
-
-        patch_set.agree(role, config, self._states, self._table)
 
     # -- forks -----------------------------------------------------------------------------------
 

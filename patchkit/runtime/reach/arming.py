@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.declaration import Role, Row
+from patchkit.core.rows.declaration import Role, Row, roles_named
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError, SettingsError
@@ -287,11 +287,13 @@ def _stand_ins(pack: str, error: DeclarationError) -> Iterable[Row]:
 
 
 def arrive(role: str | None) -> None:
-    """Arm a spawned child; a `role` that its parent names replaces one that was guessed here.
+    """Arm a spawned child; the roles that its parent names replace those that were guessed here.
 
-    If the parent does not know it (None), a child without a role becomes a main process.
+    Args:
+        role: The role, or several as `names_of` writes them; None if the parent does not know it:
+            then a child without a role becomes a main process.
     """
-    roles = frozenset({Role(role or Role.MAIN)})
+    roles = roles_named(role or str(Role.MAIN))
     session = arm(roles, by="the parent process")
     if session is None or session.roles == roles:
         return
@@ -303,12 +305,13 @@ def arrive_in_actor(role: str) -> None:
     """Arm a Ray worker process that loads its actor's class; do nothing in any other process.
 
     Args:
-        role: The role of the actor.
+        role: The role of the actor, or several as `names_of` writes them.
     """
     if is_ray_worker():
         session = arm(by="the class of a Ray actor")
         if session is not None and not session.roles:
-            session.enter(Role(role))
+            for each in sorted(roles_named(role)):
+                session.enter(each)
 
 
 def _before_fork() -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from patchkit.core.rows.declaration import Role
-
 # This code runs where patchkit may not be installed, so it is pickled as text, not as functions.
 _ARRIVE = """
 import sys
@@ -44,14 +42,15 @@ class Carrier:
     """An object that arms the process in which it is unpickled; it is None there.
 
     Args:
-        role: The role of that process; None if it is not known.
+        role: The role of that process, or several as `names_of` writes them; None or '' if none is
+            known.
         sys_path: Becomes `sys.path` first, if that process sets its own only later; None if not.
     """
 
     arrive = "arrive"
     """The function of `arming` that the process is to call."""
 
-    def __init__(self, role: Role | None, sys_path: list[str] | None = None) -> None:
+    def __init__(self, role: str | None, sys_path: list[str] | None = None) -> None:
         self._role = role
         self._sys_path = sys_path
 
@@ -63,7 +62,8 @@ class Carrier:
         return _ARRIVE.replace("{arrive}", self.arrive)
 
     def _names(self) -> dict[str, Any]:
-        role = None if self._role is None else self._role.value
+        # Not a `Role`, which is unpickled by an import of patchkit.
+        role = str(self._role) if self._role else None
         return {"sys_path": self._sys_path, "role": role}
 
 

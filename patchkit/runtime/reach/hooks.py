@@ -2,21 +2,21 @@
 
 Children of `multiprocessing`, and of `multiprocess`, get patchkit and their role. A spawned child
 unpickles its preparation data first, to which patchkit adds an object that arms the child. A forked
-child has inherited the session, and only enters its role. vLLM's model registry starts a helper
-with `subprocess`; it is armed by the function that it unpickles and calls.
+child has inherited the session, and only enters its roles. An engine may start a helper with
+`subprocess`, as vLLM's model registry does; the function that it unpickles and calls arms it.
 
 A wrapper is called as `wrapper(wrapped, instance, args, kwargs)`, as that of a `Wrap` is.
 """
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from operator import attrgetter
 from types import MethodType, ModuleType
 from typing import Any
 
-from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.declaration import Role, names_of
 from patchkit.core.rows.processes import (
     LIBRARIES,
     ProcessRow,
@@ -28,9 +28,8 @@ from patchkit.errors import PatchkitError, TargetError
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.owners import locate
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.roles import rank_given, running_here
+from patchkit.runtime.process.roles import is_child, rank_given, running_here
 from patchkit.runtime.process.session import Session
-from patchkit.runtime.reach.carrier import Carrier
 
 _LOAD_ACTOR = Target.parse(
     "ray._private.function_manager:FunctionActorManager.load_actor_class"
@@ -40,9 +39,6 @@ _LOAD_TASK = Target.parse(
 )
 _TRACE = Target.parse("torch._guards:TracingContext.__init__")
 _LOAD = Target.parse("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize")
-_MODEL_INSPECTION = Target.parse(
-    "vllm.model_executor.models.registry:_run_in_subprocess"
-)
 
 
 def _wrap(session: Session, target: Target, wrapper: Any) -> None:
@@ -77,12 +73,10 @@ def watch_entries(session: Session) -> None:
         session: The session of this process.
     """
     for row in session.processes.all("call"):
-        if row.role is None:
-            wrapper = _reporting(session, row)
-        elif row.role is Role.MAIN:
-            wrapper = _entering_main(session)
-        else:
-            wrapper = _entering(session, row.role)
+        # A call without a role starts a process that needs none.
+        wrapper = (
+            _entering(session, row.roles) if row.roles else _reporting(session, row)
+        )
         _wrap(session, Target.parse(row.what), wrapper)
     _watch_ray(session)
 
@@ -102,83 +96,57 @@ def _reporting(session: Session, row: ProcessRow) -> Any:
     return report
 
 
-def _entering_main(session: Session) -> Any:
-    """Return a wrapper of what makes the engine's configuration.
+def _entering(session: Session, roles: Collection[Role]) -> Any:
+    """Return a wrapper of what begins a process's work: it enters roles, and checks the patches.
 
-    It enters the role of main, and puts the digest of this process's patches into the
-    configuration, which `_entering` compares in the processes that get it.
-    """
-
-    def configure(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        session.enter(Role.MAIN)
-        config = wrapped(*args, **kwargs)
-        session.stamp(config)
-        return config
-
-    return configure
-
-
-def _entering(session: Session, role: Role) -> Any:
-    """Return a wrapper of what begins a process's work: it enters a role, and checks the patches.
-
-    The configuration carries the digest of the process that made it: both must have the same
-    patches.
+    The engine's configuration carries the digest of the process that made it, and every process
+    that is given the configuration must have the same patches. For the main process, the wrapped
+    function either makes the configuration, or is given it before other processes are started.
     """
 
     def enter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        """Enter the role, compare digests (an AgreementError if they differ), and begin."""
-        session.enter(role)
-        rank = rank_given(wrapped, instance, args, kwargs)
-        if rank is not None:
-            session.journal.write("rank", rank=rank)
-        config = _configuration((*args, *kwargs.values()))
-        if config is not None:
-            session.agree(role, config)
-        return wrapped(*args, **kwargs)
+        """Enter the roles, compare digests (an AgreementError if they differ), and begin."""
+        for role in sorted(roles):
+            session.enter(role)
+        if Role.WORKER in roles:
+            _write_rank(session, rank_given(wrapped, instance, args, kwargs))
+        session.exchange_digests(roles, [*args, *kwargs.values()])
+        result = wrapped(*args, **kwargs)
+        if Role.MAIN in roles:
+            session.exchange_digests(roles, [result])
+        return result
 
     return enter
 
 
-def _configuration(values: Iterable[Any]) -> Any:
-    """Find the engine's configuration in the arguments of a call; None if there is none.
-
-    It is known by its `additional_config`, which carries the digest. Lists and dicts are searched,
-    too: `init_worker` has it in a list of dicts.
-    """
-    for value in values:
-        if hasattr(value, "additional_config"):
-            return value
-        config = None
-        if isinstance(value, dict):
-            config = _configuration(value.values())
-        elif isinstance(value, list):
-            config = _configuration(value)
-        if config is not None:
-            return config
-    return None
+def _write_rank(session: Session, rank: int | None) -> None:
+    """Write a worker's rank to the journal, if it is known."""
+    if rank is not None:
+        session.journal.write("rank", rank=rank)
 
 
 def _watch_ray(session: Session) -> None:
     """Have a Ray worker process enter the role of its actor's class; for tasks, the role of main.
 
     The role is entered before Ray unpickles the class, so that the class refers to patched objects.
-    Until then only its name is known: one of vLLM's classes is recognized by it, and any other is
-    taken for a user's class in a main process. A class that derives from one of vLLM's is
+    Until then only its name is known: an engine's class is recognized by it, and any other is
+    taken for a user's class in a main process. A class that derives from an engine's is
     recognized after it was unpickled, and the process changes its role. That is early enough: Ray
     looks up the methods of the class later still.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """Unpickle the class of an actor, in the role that its name tells."""
+        """Unpickle the class of an actor, in the roles that its name tells."""
         if session.roles:
             return wrapped(*args, **kwargs)
-        expected = _expected_role(session, (*args, *kwargs.values()))
-        session.enter(expected)
+        expected = _expected_roles(session, (*args, *kwargs.values()))
+        for role in sorted(expected):
+            session.enter(role)
         cls = wrapped(*args, **kwargs)
-        role = _role(session.processes.of_actor(cls))
+        roles = _roles(session.processes.of_actor(cls))
         # (If unpickling the class has made the process enter a further role, it keeps its roles.)
-        if role not in {None, expected} and session.roles == {expected}:
-            session.become((role,))
+        if roles and roles != expected and session.roles == expected:
+            session.become(roles)
         return cls
 
     def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -190,23 +158,23 @@ def _watch_ray(session: Session) -> None:
     _wrap(session, _LOAD_TASK, load_task)
 
 
-def _expected_role(session: Session, arguments: Iterable[Any]) -> Role:
-    """Return the role of an actor's class by its name, which is in Ray's descriptor of it.
+def _expected_roles(session: Session, arguments: Iterable[Any]) -> frozenset[Role]:
+    """Return the roles of an actor's class by its name, which is in Ray's descriptor of it.
 
     Args:
         session: The session of this process.
         arguments: The arguments of Ray's function, one of which is the descriptor.
 
     Returns:
-        The role of the row with that name; that of main for a class without a row, a user's own.
+        The roles of the row with that name; main for a class without a row, a user's own.
     """
     for argument in arguments:
         module = getattr(argument, "module_name", "")
         name = getattr(argument, "class_name", "")
-        role = _role(session.processes.known("actor", f"{module}:{name}"))
-        if role is not None:
-            return role
-    return Role.MAIN
+        roles = _roles(session.processes.known("actor", f"{module}:{name}"))
+        if roles:
+            return roles
+    return frozenset({Role.MAIN})
 
 
 def watch_compilers(session: Session) -> None:
@@ -243,52 +211,59 @@ def watch_children(session: Session) -> None:
     _watch_beginnings(session)
 
     def report_unknown(*_: Any) -> None:
-        """Report a child that imports vLLM; before that, it may have been anybody's."""
+        """Report a child that imports an engine; before that, it may have been anybody's."""
         for process in running_here():
             _report_if_unknown(session, process)
 
-    session.hooks.setdefault("vllm", []).append(report_unknown)
+    for engine in session.engines:
+        session.hooks.setdefault(engine.package, []).append(report_unknown)
 
 
 def _watch_starts(session: Session) -> None:
-    """Have the parent write each child to the journal, and send a spawned one its role.
+    """Have the parent write each child to the journal, and send a spawned one its roles.
 
-    The helper process of vLLM's model registry is sent its role, too; it is a plain subprocess.
+    An engine's helper process is sent its role, too; it is a plain subprocess.
     """
     # `start` calls `get_preparation_data`, which makes the data for a spawned child, and gets only
-    # the child's name. So the wrapper of `start` passes the role on in a variable of the thread.
+    # the child's name. So the wrapper of `start` passes the roles on in a variable of the thread.
     starting = threading.local()
 
     def start(wrapped: Any, process: Any, args: Any, kwargs: Any) -> Any:
         """Start a child, and write it to the journal."""
-        role = _role(session.processes.of_process(process))
-        starting.role = role
+        roles = _roles(session.processes.of_process(process))
+        starting.roles = roles
         try:
             result = wrapped(*args, **kwargs)
         finally:
-            starting.role = None
-        role_name = None if role is None else str(role)
+            starting.roles = None
         session.journal.write(
-            "child", child=process.pid, name=process.name, role=role_name
+            "child",
+            child=process.pid,
+            name=process.name,
+            role=names_of(roles) or None,
         )
         return result
 
     def prepare(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         """Add an object that arms the child to what it unpickles first."""
         data = wrapped(*args, **kwargs)
-        role = getattr(starting, "role", None)
+        roles = getattr(starting, "roles", None)
         # Other code may start a child without `start`; then only the name is known.
-        if role is None:
+        if not roles:
             name = str(data.get("name", ""))
-            role = _role(session.processes.by_prefix("name", name))
+            roles = _roles(session.processes.by_prefix("name", name))
+        from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few spawn a child
+
         # The child unpickles the Carrier before it has set `sys.path`, so the path comes along.
-        data["patchkit"] = Carrier(role, data.get("sys_path"))
+        data["patchkit"] = Carrier(names_of(roles), data.get("sys_path"))
         return data
 
     for library in LIBRARIES:
         _wrap(session, Target.parse(f"{library}.process:BaseProcess.start"), start)
         _wrap(session, Target.parse(f"{library}.spawn:get_preparation_data"), prepare)
-    _wrap(session, _MODEL_INSPECTION, _arm_model_helper)
+    for engine in session.engines:
+        if engine.helper:
+            _wrap(session, Target.parse(engine.helper), _arm_helper)
 
 
 def _watch_beginnings(session: Session) -> None:
@@ -309,30 +284,36 @@ def _watch_beginnings(session: Session) -> None:
         )
 
 
-def _role(row: ProcessRow | None) -> Role | None:
-    """Return the role of a row; None if there is no row, or its process has no role."""
+def _roles(row: ProcessRow | None) -> frozenset[Role]:
+    """Return the roles of a row; none if there is no row, or its process has no role."""
     if row is None:
-        return None
-    return row.role
+        return frozenset()
+    return row.roles
 
 
 def _report_if_unknown(session: Session, process: Any) -> None:
-    """Write it to the journal if no row recognizes a child process, in which vLLM is loaded."""
-    is_child = type(process).__name__ != "_MainProcess"
-    if is_child and session.processes.of_process(process) is None:
-        session.journal.write("unknown", target=target_of(process))
+    """Write it to the journal if no row recognizes a child process that has loaded an engine."""
+    if is_child(process) and session.processes.of_process(process) is None:
+        loaded = [
+            engine.name for engine in session.engines if engine.package in sys.modules
+        ]
+        session.journal.write(
+            "unknown", target=target_of(process), engine=" and ".join(loaded)
+        )
 
 
-def _arm_model_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-    """Wrap `_run_in_subprocess` of vLLM's model registry, so that the helper process is armed.
+def _arm_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Wrap an engine's `helper`, so that the process that it starts is armed.
 
-    The helper unpickles the function that it is to run. It gets a partial in its place: a partial
-    is pickled with its attributes, one of which arms the process. The helper inspects a model class
-    for the process that asks, which is one of main.
+    The helper process unpickles the function that it is to run. It gets a partial in its place: a
+    partial is pickled with its attributes, one of which arms the process. vLLM's helper inspects a
+    model class for the process that asks, which is one of main.
     """
+    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few start a helper
+
     function, *arguments = args
     carrying = partial(function)
-    carrying.patchkit = Carrier(Role.MAIN, list(sys.path))  # type: ignore[attr-defined]
+    carrying.patchkit = Carrier(str(Role.MAIN), list(sys.path))  # type: ignore[attr-defined]
     return wrapped(carrying, *arguments, **kwargs)
 
 
@@ -346,16 +327,16 @@ def _begin(session: Session, process: Any) -> int:
     Returns:
         0, or an exit code if the process must not run.
     """
-    role = _role(session.processes.of_process(process))
+    roles = _roles(session.processes.of_process(process))
     given = function_run_by(process)
     # Asked before this process puts other patches there. (True also for a process without a
     # function, where both are None.)
     is_under_its_name = _under_its_name(given) == given
-    if "vllm" in sys.modules:
+    if any(engine.package in sys.modules for engine in session.engines):
         _report_if_unknown(session, process)
     try:
-        if role is not None and session.roles != {role}:
-            session.become((role,))
+        if roles and session.roles != roles:
+            session.become(roles)
         elif not session.roles:
             session.enter(Role.MAIN)
         # A forked child was given the function that its parent found under the name, with patches

@@ -40,7 +40,7 @@ def bisect(order: list[str], before: Before, verdict: Callable[[Set], bool]) -> 
     search = Search(order, before, fails)
     assert not search.fails(frozenset())
     answer = search.minimal()
-    return Trials(tried, answer, search.last(answer))
+    return Trials(tried, answer, search.removable(answer))
 
 
 def seeded(
@@ -126,7 +126,7 @@ def test_the_last_of_a_set_bring_all_others_with_them(
     chosen = data.draw(st.sampled_from(closed_sets(order, before)))
     needed = {other for name in chosen for other in before[name]}
     search = Search(order, before, lambda _: False)
-    assert search.last(chosen) == [
+    assert search.removable(chosen) == [
         name for name in order if name in chosen and name not in needed
     ]
 

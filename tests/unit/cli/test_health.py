@@ -59,8 +59,10 @@ def project(
 
 @pytest.fixture
 def _plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Patchkit is installed as a plugin of vLLM."""
-    monkeypatch.setattr("patchkit.cli.ways_in._plugin_names", lambda: ["patchkit"])
+    """Patchkit is installed as a plugin of each engine."""
+    monkeypatch.setattr(
+        "patchkit.cli.ways_in._plugin_names", lambda engine: ["patchkit"]
+    )
 
 
 @pytest.mark.usefixtures("project", "_plugin")

@@ -8,14 +8,16 @@ import pytest
 from support.packages import REPOSITORY
 from support.samples import pack_source, row_source
 
+from patchkit.core.engines.entry_points import (
+    installed_packs,
+    installed_processes,
+    own_processes,
+)
 from patchkit.errors import ProcessRowError
-from patchkit.platform.processes import PROCESSES as OWN
 from patchkit.registry import (
     OPTIONAL_PACKS,
     OWN_PACKS,
     Registry,
-    installed_packs,
-    installed_processes,
     packs_for,
 )
 from patchkit.settings import Settings
@@ -111,7 +113,7 @@ def test_metadata_is_imported_only_where_there_is_something_to_find(
 ) -> None:
     """A start without installed packs does not pay for importlib.metadata."""
     code = (
-        "import sys; from patchkit.registry import installed_packs; "
+        "import sys; from patchkit.core.engines.entry_points import installed_packs; "
         f"print(installed_packs([{str(tmp_path)!r}]), 'importlib.metadata' in sys.modules)"
     )
     assert python("-c", code).stdout == "() False\n"
@@ -144,7 +146,7 @@ def test_an_installed_package_tells_of_its_processes(
         "PROCESSES = (ProcessRow('name', 'Stage-', Role.WORKER),)",
     )
     *own, mine = installed_processes()
-    assert tuple(own) == OWN
+    assert tuple(own) == own_processes()
     assert Registry.collect(Settings()).processes.by_prefix("name", "Stage-3") is mine
 
 

@@ -35,7 +35,7 @@ EDGES = {
     "ray-worker-early-v1-torch-npu": {"vllm": ("0.6.6", "0.6.6.post1")},
     "ray-worker-v2-torch-npu": {"vllm": (V2_BEGINS, NEWEST)},
     "ray-worker-v0-torch-npu": {"vllm": (EVER, V0_ENDS)},
-    "ray-actors-carry-patchkit": {"vllm": (EVER, NEWEST), "ray": ("2.9.0", "2.60.0")},
+    "ray-actors-carry-patchkit": {"ray": ("2.9.0", "2.60.0")},
     "ray-v1-version-check": {"vllm": ("0.8.0", V1_ENDS), "ray": (DAG, "2.42.1")},
     "ray-v1-version-check-adag": {"vllm": ("0.7.0", "0.7.3"), "ray": (DAG, "2.39.0")},
     "ray-v1-pipeline-communicator": {

@@ -100,7 +100,7 @@ def block(text: bytes, definition: Definition) -> bytes:
         text: The content of the file.
         definition: The definition; its decorators are left out.
     """
-    following = _end(definition.width).search(text, definition.start)
+    following = _end_of_block(definition.width).search(text, definition.start)
     if following is None:
         return text[definition.start :]
     # The pattern begins with the newline that ends the block.
@@ -134,7 +134,7 @@ def parse_definition(text: bytes, definition: Definition) -> ast.stmt | None:
 
 
 @lru_cache(maxsize=64)
-def _end(width: int) -> re.Pattern[bytes]:
+def _end_of_block(width: int) -> re.Pattern[bytes]:
     """Return a pattern for the end of a block: the first line indented by `width` or less."""
     # A closing bracket does not end the block that it closes, nor does a comment.
     return re.compile(rb"\n[ \t]{0,%d}(?=[^\s#)\]}])" % width)

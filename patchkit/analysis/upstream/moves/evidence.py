@@ -151,14 +151,14 @@ class Evidence:
             module: The module to whose name the files' names are compared, the most similar first.
             size: The size of the definition that they may have gained, in bytes.
         """
-        budget = self._reach  # a file without a mark is local, and costs nothing
+        budget = self._reach
         shared_paths = self.new_catalog.paths - self.added_paths
         for path in sorted(
             shared_paths, key=lambda path: (-nearness(module_name(path), module), path)
         ):
             if not self._has_grown(path, size):
                 continue
-            mark = self.new_catalog.source.mark(path)
+            mark = self.new_catalog.source.mark(path)  # None for a local file
             if budget is not None and mark is not None:
                 budget -= mark.size
                 if budget < 0:
@@ -266,8 +266,9 @@ class Evidence:
             is_sibling = f"{owner}{definition.name}" in siblings
             if is_sibling or definition.kind != lost.kind:
                 continue
-            if self._was_there(file, definition.qualname, lost.target):
-                continue  # so it has not come from elsewhere
+            # What the old release had as well is not what the lost definition became.
+            if self._is_in_old(file, definition.qualname, lost.target):
+                continue
             likeness = file.likeness(definition)
             if likeness is not None:
                 target = Target(file.module, definition.qualname)
@@ -340,12 +341,11 @@ class Evidence:
         has_same_name = new.short_name == old.short_name
         # A module that defines nothing can have no name in common with another.
         has_common = bool(old.tops & new.tops) or not old.tops
-        if not (has_same_name and has_common) and not self.succeeds(new, old.module):
+        is_namesake = has_same_name and has_common
+        if not is_namesake and not self.succeeds(new, old.module):
             return None
         likeness = old.file_likeness.to(new.file_likeness)
-        limit = RENAMED_NEAR
-        if has_same_name:
-            limit = SAME_NAME
+        limit = SAME_NAME if has_same_name else RENAMED_NEAR
         if likeness < limit:
             return None
         return Candidate(Target(new.module), likeness)
@@ -363,14 +363,13 @@ class Evidence:
             return file.tops
         return file.tops - old_file.tops
 
-    def _was_there(self, file: SourceFile, qualname: str, target: Target) -> bool:
+    def _is_in_old(self, file: SourceFile, qualname: str, target: Target) -> bool:
         """Whether the old release had a definition in the same file, or where that file came from.
 
         Args:
             file: The file of the new release.
             qualname: The definition in it.
-            target: The definition that is looked for. If the file came from its module, what the
-                file has may be just that definition, so it does not count as there before.
+            target: The definition that is looked for.
         """
         if not self._has_changed(file.path):
             return True
@@ -380,7 +379,8 @@ class Evidence:
         # A new file may be one that was moved: an old one of the same name is gone.
         removed = self.old_catalog.named(file.short_name) - self.new_catalog.paths
         for origin in self.old_catalog.files(removed):
-            if qualname in origin.names and origin.module != target.module:
+            # The target's own module does not count: it had the definition that is looked for.
+            if origin.module != target.module and qualname in origin.names:
                 return True
         return False
 

@@ -125,7 +125,7 @@ class MoveSearch:
         if new_owner is None:
             return self._by_body(old, f"{owner} is gone too")
         member = target.qualname[len(owner.qualname) :]  # with its dot: `.method`
-        # Without a dot at the beginning: what held it may have been a name of a whole module.
+        # If the owner is a module, by another name, its qualname is '', and no dot comes first.
         qualname = (new_owner.qualname + member).removeprefix(".")
         moved = Target(new_owner.module, qualname)
         new = self._new.resolve(moved)
@@ -163,7 +163,15 @@ class MoveSearch:
         return self._by_body(old, f"{owner} no longer has it")
 
     def _renamed_in(self, owner: Target, lost: LostDefinition) -> Candidate | None:
-        """Find a method of the same class that has another name, and a body that is much alike."""
+        """Find a method of a class that has another name now, and a body that is much alike.
+
+        Args:
+            owner: The class in the new release.
+            lost: The method in the old release.
+
+        Returns:
+            The most alike one; None if none is alike enough.
+        """
         # The class may be imported: its methods are in the file that defines it.
         defined_owner = self._new.resolve(owner).defined or owner
         file = self._evidence.new_catalog.module(defined_owner.module)

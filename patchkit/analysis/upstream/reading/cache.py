@@ -120,8 +120,10 @@ class Cache:
     def get(self, name: str) -> bytes | None:
         """Return the content of the entry `name`; None where there is none, or it is damaged."""
         file = self._file(name)
-        if name in self._memory or file is None:
+        if file is None:  # there is no directory
             return self._memory.get(name)
+        if name in self._memory:  # it could not be written
+            return self._memory[name]
         try:
             data = file.read_bytes()
             # Its time is that of its last use, by which `_shrink` chooses what to delete.

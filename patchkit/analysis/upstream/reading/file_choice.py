@@ -58,7 +58,7 @@ def choose_file(files: Collection[Link], machine: Machine) -> ChosenFile:
             candidates.append(_Candidate(is_local, place, link.filename, link))
     if candidates:
         return ChosenFile(min(candidates).link, is_installable=True)
-    return ChosenFile(max(offered, key=_usual), is_installable=False)
+    return ChosenFile(max(offered, key=_preference), is_installable=False)
 
 
 def _place_of(link: Link, machine: Machine) -> FilePlace | None:
@@ -74,7 +74,7 @@ def _is_wheel(link: Link) -> bool:
     return link.filename.endswith(".whl")
 
 
-def _usual(link: Link) -> tuple[bool, bool, bool, bool, str]:
+def _preference(link: Link) -> tuple[bool, bool, bool, bool, str]:
     """Return a key to choose a file where pip would install none: the highest.
 
     It is the same on every machine. A file without a local version is preferred; then a wheel, a

@@ -100,7 +100,10 @@ class Index:
         for location, root in places:
             try:
                 for link in self._links_at(location, root):
-                    name, version = parse_filename(link.filename) or ("", "")
+                    name_and_version = parse_filename(link.filename)
+                    if name_and_version is None:
+                        continue  # neither a wheel nor a source distribution
+                    name, version = name_and_version
                     if version and canonical(name) == wanted:
                         released = link._replace(version=version)
                         links.setdefault(link.filename, released)
@@ -164,6 +167,7 @@ class Index:
             self.notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
             return cached
         body = page.body
+        # The cache gets no name and password; the server may have put them into links.
         login = login_of(url)
         if login:
             body = body.replace(f"{login}@".encode(), b"")
@@ -272,8 +276,8 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
 
     For one that is malformed, it raises any of the errors that `_links_of_json` catches.
     """
-    # `_HASH` is made for links in HTML, `#sha256=…`. Only 64 hexadecimal digits count as a hash.
     digest = file.get("hashes", {}).get("sha256", "")
+    # Checked in the form that links in HTML have: only 64 hexadecimal digits count as a hash.
     match = _HASH.fullmatch(f"sha256={digest}")
     # `yanked` is a bool, or the reason as text, which may be empty.
     is_yanked = file.get("yanked", False) is not False

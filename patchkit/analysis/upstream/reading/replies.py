@@ -55,7 +55,7 @@ def masked(text: str) -> str:
         text: The setting, which may have several URLs.
     """
     words = []
-    for word in re.split(r"(\s+)", text):
+    for word in re.split(r"(\s+)", text):  # the blanks are kept, as words of their own
         parts = _divided(word)
         login = "…@" if parts.login else ""
         words.append(parts.before + login + parts.after)
@@ -88,10 +88,11 @@ def _divided(url: str) -> _Parts:
     if authority:
         login = authority.rpartition("@")[0]
     else:
+        # Malformed: all that stands between the scheme and the last `@` may be secret.
         beginning = url.rpartition("@")[0]
         login = beginning.removeprefix(_scheme(beginning))
     if not login:
-        return _Parts(url, "", "")
+        return _Parts(url, "", "")  # the `@` is in the path
     before, _, after = url.partition(f"{login}@")
     return _Parts(before, login, after)
 

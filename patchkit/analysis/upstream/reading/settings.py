@@ -305,15 +305,16 @@ def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
     The variable is `PIP_CONFIG_FILE`. As in pip, a file that it names is read in place of the
     user's; if it names the null device, no file is read.
     """
-    named = env.get("PIP_CONFIG_FILE")
-    if named == os.devnull:
+    named_file = env.get("PIP_CONFIG_FILE", "")
+    if named_file == os.devnull:
         return
     yield from _files_of_machine(env)
-    if not (named and Path(named).exists()):
+    replaces_users = bool(named_file) and Path(named_file).exists()
+    if not replaces_users:
         yield from _files_of_user(env)
     yield prefix / "pip.conf"
-    if named:
-        yield Path(named)
+    if named_file:
+        yield Path(named_file)
 
 
 def _files_of_machine(env: Mapping[str, str]) -> Iterator[Path]:

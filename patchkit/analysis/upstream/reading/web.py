@@ -197,12 +197,12 @@ class RemoteContent:
             NoRangesError: The server does not serve parts from the end of a file.
         """
 
-        def last(total: int) -> Span:
+        def span_at_end(total: int) -> Span:
             """Return the span of the last `size` bytes, or of all, in a file of `total` bytes."""
             return max(0, total - size), total
 
         try:
-            data, self._total = self._part(f"-{size}", size, last)
+            data, self._total = self._part(f"-{size}", size, span_at_end)
         except StatusError as error:
             if error.status not in _NO_SUFFIX_RANGES:
                 raise

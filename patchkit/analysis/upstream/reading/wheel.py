@@ -259,7 +259,7 @@ def _member(info: zipfile.ZipInfo, next_offset: int) -> ArchiveMember:
         UpstreamError: It overlaps with the next one, or is encrypted.
     """
     start = info.header_offset
-    # More than a header, two fields and the data can have is not fetched: it lies between members.
+    # A header, two fields and the data: what else there may be before the next one is not fetched.
     longest = _LOCAL_HEADER.size + 2 * _MAX_FIELD + info.compress_size
     end = min(next_offset, start + longest)
     if start < 0 or end - start < _LOCAL_HEADER.size + info.compress_size:

@@ -35,11 +35,12 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
         if assignment is not None:
             method, node = assignment
             reason = f"{owner.qualname}.{method.name} assigns it"
-            if method.args.args[0].arg == "cls":
+            is_class_method = method.args.args[0].arg == "cls"
+            if is_class_method:  # the class has it once that was called
                 return undecided(reason)
-            words = f"an instance attribute of {class_name}, not one of the class"
+            description = f"an instance attribute of {class_name}, not one of the class"
             attribute = owner.own_attribute(
-                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{words}: {reason}"
+                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{description}: {reason}"
             )
             return replace(attribute, state="absent")
         if fields.last_annotation(owner.class_statement, name) is not None:

@@ -75,8 +75,10 @@ def function_called(
         if isinstance(binding.node, DEFS):
             return CalledFunction(binding.node, found)
         if not binding.imported:
-            return None
-        module, name = binding.module, binding.imported
+            return None  # it is no function, nor imported by its name
+        # Look for it where it is imported from.
+        module = binding.module
+        name = binding.imported
     return None
 
 
@@ -92,6 +94,7 @@ def may_set_attributes(lookup: Lookup, tree: ModuleTree, owner: str, name: str) 
     Returns:
         False for builtins and for what is imported from the standard library, but for a few.
     """
+    # What the module itself binds: `a` for `a.b.f()`.
     first = (owner or name).partition(".")[0]
     cases = [case for case in lookup.binding_cases(tree, first) if case.binding]
     if not cases:

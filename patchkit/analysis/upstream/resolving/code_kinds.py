@@ -56,15 +56,20 @@ def returned_by(node: ast.AST) -> str:
         return "an asynchronous generator" if is_generator else "a coroutine"
     if is_generator:
         return "a generator"
-    # A stub does not tell what its overrides return. A plain `def` that is annotated with
-    # `Awaitable` or the like may return a coroutine.
-    is_stub = "abstractmethod" in decorators or any(
+    if "abstractmethod" in decorators or _is_stub(node):
+        return ""  # its overrides may return something else
+    # A plain `def` that is annotated with `Awaitable` or the like may return a coroutine.
+    if node.returns and _LAZY_RESULT.search(ast.unparse(node.returns)):
+        return ""
+    return PLAIN_RESULT
+
+
+def _is_stub(node: Def) -> bool:
+    """Whether a function mentions `NotImplementedError`, so that others override it."""
+    return any(
         isinstance(part, ast.Name) and part.id == "NotImplementedError"
         for part in ast.walk(node)
     )
-    if is_stub or (node.returns and _LAZY_RESULT.search(ast.unparse(node.returns))):
-        return ""
-    return PLAIN_RESULT
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:

@@ -103,8 +103,10 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         return None
     makers = lookup.member(value, "__new__")
     initializers = lookup.member(value, "__init__")
-    if len(initializers) != 1 or not all(map(_leaves_arguments_to_init, makers)):
+    if not all(map(_leaves_arguments_to_init, makers)):
         return None
+    if len(initializers) != 1:
+        return None  # which of them it has depends on conditions
     init = initializers[0]
     if init.signature is None or not init.is_sure:
         return None
@@ -221,7 +223,7 @@ def _annotated_fields(
     own_fields: list[Field] = []
     for node in annotations:
         if fields.is_keyword_mark(node):
-            is_keyword = True
+            is_keyword = True  # all fields below it
         elif not fields.is_class_var(node):
             field = fields.read_field(lookup, owner, node, effects.flavour)
             if _default_is_unsure(lookup, owner, field):

@@ -87,12 +87,9 @@ class DecoratorSource:
         self, node: ast.FunctionDef, *, is_call: bool, depth: int
     ) -> DecoratorOutcome:
         """Work out the outcome; see `outcome`, which remembers it."""
-        # What a generator returns, or a function that is given a signature, is not followed.
-        if (
-            depth > DEPTH
-            or _is_generator(node)
-            or ".__signature__" in _stored_names(node)
-        ):
+        # The result of a generator is no decorator's, and an assigned signature may be any.
+        sets_signature = ".__signature__" in _stored_names(node)
+        if depth > DEPTH or _is_generator(node) or sets_signature:
             return UNKNOWN
         # Only the first function may be a method; those that it leads to are found by their names.
         use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
@@ -158,7 +155,7 @@ class DecoratorSource:
                 return UNKNOWN
             return self.outcome(target, is_call=False, depth=depth + 1)
         if returned is None or not use.decorated:
-            return UNKNOWN
+            return UNKNOWN  # it returns nothing, or cannot name the object that it decorates
         if ast.unparse(returned) == use.decorated:
             if use.decorated in _stored_names(node):
                 return UNKNOWN  # the name may stand for another object by then
@@ -186,7 +183,7 @@ class DecoratorSource:
             return UNKNOWN
         is_call = False
         function = call.func
-        if isinstance(function, ast.Call):
+        if isinstance(function, ast.Call):  # `f(…)(func)`
             is_call = True
             function = function.func
         name = dotted(function)
@@ -228,7 +225,7 @@ def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _Decorat
         f"callable({decorated})": not is_call,
         f"{decorated} is None": is_call,
     }
-    if arguments.kwarg and not is_call:
+    if arguments.kwarg and not is_call:  # no options are passed
         facts[arguments.kwarg.arg] = False
         facts[f"len({arguments.kwarg.arg}) == 0"] = True
     if arguments.vararg and not is_call:

@@ -74,13 +74,14 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
         return _conditional(lookup, node, scope)
     if isinstance(node, ast.NamedExpr):
         return evaluate(lookup, node.value, scope)
-    if isinstance(node, ast.Subscript):  # `Generic[T]` is taken for `Generic`
+    if isinstance(node, ast.Subscript):
         generics = evaluate(lookup, node.value, scope)
-        if all(
+        are_classes = all(
             value.has_class_statement or value.kind is Kind.OUTSIDE
             for value in generics
-        ):
-            return generics
+        )
+        if are_classes:
+            return generics  # `Generic[T]` is taken for `Generic`
     is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.ASSIGNMENT
@@ -199,21 +200,18 @@ def _makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
     """
     if callee.kind is Kind.OUTSIDE:
         return name in OBJECT_FACTORIES or (is_class(name) and name != "builtins.type")
-    # The `__call__` of a metaclass may return anything.
-    if (
-        not callee.has_class_statement
-        or not callee.is_sure
-        or metaclass(lookup, callee) is not None
-    ):
+    if not callee.has_class_statement or not callee.is_sure:
         return False
-    bases = [
+    if metaclass(lookup, callee) is not None:
+        return False  # its `__call__` may return anything
+    outside_bases = [
         ancestor for ancestor in mro(lookup, callee) if not ancestor.has_class_statement
     ]
     constructors = lookup.member(callee, "__new__")
     # A `__new__` of the release, or of a base that is not known, may return anything, too.
-    if any(value.kind is not Kind.OUTSIDE for value in (*bases, *constructors)):
+    if any(value.kind is not Kind.OUTSIDE for value in (*outside_bases, *constructors)):
         return False
-    return not any(base.dotted in NOT_PLAIN for base in bases)
+    return not any(base.dotted in NOT_PLAIN for base in outside_bases)
 
 
 # Methods that Python makes static or class methods without a decorator.
@@ -263,13 +261,14 @@ def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values
         scope=scope,
     )
     # Names in the statement have the values that they have before it.
-    before = replace(scope, until=binding.node)
+    scope_before = replace(scope, until=binding.node)
     if isinstance(binding.node, ast.ClassDef):
         classes = (*scope.classes, binding.node)
-        return (_class(lookup, replace(value, classes=classes), before),)
+        return (_class(lookup, replace(value, classes=classes), scope_before),)
     if isinstance(binding.node, DEFS):
-        return (_function(lookup, value, binding.node, before),)
-    return _assigned(lookup, binding, replace(value, scope=before), before)
+        return (_function(lookup, value, binding.node, scope_before),)
+    name = replace(value, scope=scope_before)
+    return _assigned(lookup, binding, name, scope_before)
 
 
 def _imported(lookup: Lookup, binding: Binding, scope: Scope) -> Values:
@@ -331,11 +330,13 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
         value: The name that is assigned to, with nothing known of the object yet.
         scope: The scope, up to the assignment.
     """
+    if binding.value is None:  # no expression is for this name alone
+        return (replace(value, is_sure=False),)
     # `x = property(…)` may be followed by `@x.setter`, which makes another object.
     has_setter = any(
         isinstance(modifier, ast.FunctionDef) for modifier in binding.modifiers
     )
-    if binding.value is None or has_setter:
+    if has_setter:
         return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
     if isinstance(binding.value, ast.Attribute):
@@ -356,11 +357,13 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
     # `alias = json.loads` has no definition in the release but this statement.
     if assigned.kind is Kind.OUTSIDE:
         return replace(_as_imported(assigned), tree=value.tree, nodes=value.nodes)
+    # The name exists, whatever it is assigned.
     if assigned.state != "present":
         return replace(value, is_sure=False, reason=assigned.reason)
     # `alias = function`: the object has a definition of its own.
     if assigned.qualname or assigned.kind is Kind.MODULE:
         return assigned
+    # `x = 1`, `x = C()`, `x = lambda: …`: this statement is the definition.
     return replace(
         assigned,
         module=value.module,

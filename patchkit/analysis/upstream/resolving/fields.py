@@ -244,9 +244,9 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
     if kind == "typeddict":  # its fields are keys
         return field._replace(on_class=False)
-    if in_slot is False or field.on_class:
-        return field
-    # A slot leaves an attribute where the default leaves none; None if there may be a slot.
+    if field.on_class or in_slot is False:
+        return field  # as its default alone decides
+    # The default leaves no attribute, but a slot does; None if it is not known whether it has one.
     return field._replace(on_class=in_slot)
 
 
@@ -300,10 +300,10 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
     if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
         default = None
     has_factory = "default_factory" in options
-    # A default stays on the class; a factory, which is called for each instance, does not.
     on_class: bool | None = default is not None
-    # On a dataclass, pydantic leaves its `Field(…)` itself as the attribute.
     if has_factory:
+        # A factory, which is called for each instance, leaves nothing; but on a dataclass, pydantic
+        # leaves its `Field(…)` itself.
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
         on_class = None  # nothing is known of a `Field(…)` without a default
@@ -332,8 +332,8 @@ def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
     is_slot = literals.contains(values, source_name(owner, name))
     if is_slot is False:
         return None
-    # Some slots may not be spelled out, or a condition may leave the class without slots.
-    if is_slot is None or any(case.binding is None for case in cases):
+    may_lack_slots = any(case.binding is None for case in cases)
+    if is_slot is None or may_lack_slots:  # None: some slots are not spelled out
         return undecided(f"the __slots__ of {owner.qualname} may name {name}")
     return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
 
@@ -370,8 +370,9 @@ def is_class_var(node: ast.AnnAssign) -> bool:
     Args:
         node: The annotation, which may be written as a string.
     """
-    text = ast.unparse(node.annotation)
-    return text.strip("'\"").split("[")[0].split(".")[-1] == "ClassVar"
+    text = ast.unparse(node.annotation).strip("'\"")
+    name = text.partition("[")[0]  # `typing.ClassVar` of `typing.ClassVar[int]`
+    return name.rpartition(".")[2] == "ClassVar"
 
 
 def is_keyword_mark(node: ast.AnnAssign) -> bool:

@@ -274,7 +274,7 @@ class Flow:
     # --- branches
 
     def _if(self, node: ast.If, cases: BindingCases) -> BindingCases | None:
-        """Follow the branch that is taken; both if the test cannot be decided."""
+        """Follow the branch that is taken, or both if that is open; None if they end in errors."""
         truth = self._lookup.decide(node.test, self._tree)
         if truth is not None:
             branch = node.body if truth else node.orelse
@@ -350,7 +350,8 @@ class Flow:
             cases: What the name is bound to before them.
 
         Returns:
-            What it is bound to wherever one of them may fail, and after all of them.
+            What it is bound to wherever one of them may fail, and after all of them; the latter is
+            None if they always end in an error.
         """
         at_failure: BindingCases = ()
         before = cases

@@ -76,8 +76,8 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
     if not value.has_class_statement:
         return (undecided(f"it is an instance of {value.dotted}, outside the release"),)
     members = member(lookup, value, name)
-    if _are_absent(members):
-        if members[0].kind is Kind.INSTANCE_ATTRIBUTE:
+    if _are_absent(members):  # from the class: its instances may have it all the same
+        if members[0].kind is Kind.INSTANCE_ATTRIBUTE:  # a method assigns it
             reason = f"an instance has it once {members[0].reason}"
             return (
                 replace(members[0], state="undecidable", reason=reason, is_sure=False),
@@ -107,7 +107,7 @@ def _search(
     open_reason = ""  # what may set the attribute on a class that was looked at
     for index, ancestor in enumerate(ancestors):
         if not ancestor.has_class_statement:  # it is outside the release, or not known
-            is_member = None
+            is_member = None  # stays so if nothing is known of its attributes
             if ancestor.kind is Kind.OUTSIDE:
                 is_member = has_member(ancestor.dotted, name)
             if is_member:
@@ -169,6 +169,7 @@ def _own_members(
     if plain_name != name:  # a private name, which the body spells without `_Class`
         qualname = f"{owner.qualname}.{name}"
         values = [replace(value, qualname=qualname) for value in values]
+    # An annotation or a slot comes first, then what sets the attribute after the body has run.
     if field is not None:
         return (_inherited_default(field, search_following),)
     set_later = _set_later(lookup, owner, name, values)
@@ -181,6 +182,7 @@ def _own_members(
         return (method,)
     if len(bound_cases) < len(cases):  # the body binds it only under a condition
         values += search_following()
+    # Code that sets computed names may have replaced it.
     doubt = _replaced_reason(lookup, owner)
     if doubt:
         return tuple(value.unsure(doubt) for value in values)
@@ -239,6 +241,7 @@ def _as_members(
         return tuple(
             replace(value, kind=Kind.FIELD).unsure(reason) for value in members
         )
+    # A metaclass sees what the body binds, and may make something else of it.
     return tuple(after_metaclass(lookup, owner, name, value) for value in members)
 
 
@@ -320,8 +323,9 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:
     """Look an attribute up in the metaclass; () if that has none, and sets none on the class."""
-    for named in named_metaclasses(lookup, value):
-        for ancestor in _mro_of(lookup, named):
+    for named_metaclass in named_metaclasses(lookup, value):
+        for ancestor in _mro_of(lookup, named_metaclass):
+            # A class that has what the metaclass puts on classes: `ABC` for `ABCMeta`.
             model = STANDS_FOR.get(ancestor.dotted)
             # `ABC` has slots, which say nothing of a class that only has its metaclass.
             if model is not None and name != "__slots__" and has_member(model, name):

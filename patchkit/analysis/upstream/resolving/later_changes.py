@@ -124,7 +124,7 @@ def _later_statements(tree: ModuleTree, end: int) -> Iterator[Setting]:
         if (statement.end_lineno or 0) > end:
             yield Setting(f"line {statement.lineno}", statement)
             called += _names_called(statement)
-    # The list grows while functions call further ones.
+    # The list grows while functions call further ones; each function is read once.
     for name in called:
         function = functions.pop(name, None)
         if function is None:

@@ -195,7 +195,7 @@ def _may_end(statement: ast.stmt) -> bool:
 
 
 def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
-    """Look a lazy name up where a table that `__getattr__` reads says that it is; () for no table.
+    """Look a lazy name up in the module that a table of `__getattr__` names; () for no such table.
 
     Such tables are `{"name": "module"}`, `{"name": ".module:attribute"}` and
     `{"name": ("package", "module")}`.
@@ -205,10 +205,11 @@ def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> 
         for module, attribute in _table_entry(lookup, tree, table, name):
             values = lookup.module_attribute(module, attribute or name)
             states = {value.state for value in values}
-            # `.module:attribute` may name what is not there. For an entry that is a module alone,
-            # an absent name shows that the entry means something else.
-            is_decided = states == {"present"} or (states == {"absent"} and attribute)
-            if module in lookup.modules and is_decided:
+            is_present = states == {"present"}
+            # `.module:attribute` may name what is not there. But if an entry without an attribute
+            # leads to an absent name, it means something else than a module.
+            is_known_absent = states == {"absent"} and bool(attribute)
+            if module in lookup.modules and (is_present or is_known_absent):
                 return values
     return ()
 

@@ -242,7 +242,9 @@ def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
     name = re.escape(value.qualname.rpartition(".")[2].encode())
     pattern = _CHANGED % (name, name)
     is_changed = re.search(pattern, value.module_tree.source, re.MULTILINE)
-    # An empty list or table is there to be filled; the others are changed by statements.
-    if not container.items or value.nodes[1:] or is_changed:
+    is_empty = not container.items  # so it is there to be filled
+    # The nodes after the first are statements that change what the first has assigned.
+    is_modified = len(value.nodes) > 1
+    if is_empty or is_modified or is_changed:
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")

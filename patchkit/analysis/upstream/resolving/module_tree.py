@@ -68,7 +68,7 @@ class ModuleTree:
         parts = package.split(".")
         if level > len(parts) or not package:
             return None
-        depth = len(parts) - level + 1
+        depth = len(parts) - level + 1  # one dot is the package itself
         base = ".".join(parts[:depth])
         if module:
             return f"{base}.{module}"
@@ -218,7 +218,7 @@ class Modules:
         return bool(answer)
 
     def _read(self, name: str) -> ModuleTree | None:
-        """Find and parse a module; see `get`, which remembers it."""
+        """Find and parse a module; None without Python source. See `get`, which remembers it."""
         location = self._locate(name)
         if location is None:
             return None

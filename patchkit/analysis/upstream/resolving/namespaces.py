@@ -129,6 +129,7 @@ def _name_of_loader(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> str | N
     maker = _maker(cls)
     if len(settings) != 1 or maker is None:
         return None
+    # The attributes in `self.namespace[self.key] = module`.
     namespace, key = settings[0]
     name = None
     parameters = maker.args.args[1:]
@@ -161,8 +162,10 @@ def _is_only_stored(text: str, parameter: str, attribute: str) -> bool:
     """
     if f"self.{attribute} = {parameter}\n" not in text:
         return False
+    # In the signature, and where it is stored.
     uses_of_parameter = re.findall(rf"\b{parameter}\b", text)
     if len(uses_of_parameter) != _USES:
         return False
+    # Where it is stored, and where the name is set in it.
     uses_of_attribute = re.findall(rf"\.{attribute}\b", text)
     return len(uses_of_attribute) == _USES

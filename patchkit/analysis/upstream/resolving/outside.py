@@ -200,7 +200,7 @@ def has_member(dotted: str, name: str) -> bool | None:
         attribute itself.
     """
     attributes = _ATTRIBUTES.get(as_typing(dotted))
-    # The lists leave out what `object` has, too, such as `__init__`, and these classes override.
+    # The lists have no names that `object` has, such as `__init__`: these classes have all of them.
     if attributes is not None:
         if name in attributes or name in _OF_OBJECT:
             return True
@@ -216,9 +216,9 @@ def has_member(dotted: str, name: str) -> bool | None:
         return (
             None  # `type` stores it for classes, and a class of its own may have none
         )
-    # `hasattr(Enum, "value")` is False, though members have it: the class must be looked into.
-    # Without `object`, which the caller looks at last.
-    if any(name in vars(base) for base in cls.__mro__[:-1]):
+    # Not by `hasattr`, which is False for `Enum.value`, though members have it.
+    bases = cls.__mro__[:-1]  # without `object`, which the caller looks at last
+    if any(name in vars(base) for base in bases):
         return True
     # Such as `Enum.__members__`, which the metaclass provides.
     return hasattr(cls, name) and not hasattr(object, name)

@@ -84,15 +84,18 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
-        lists: list[Value] = []
+        values_of_all: list[Value] = []
         for case in self.binding_cases(tree, "__all__"):
-            lists += self.bound_values(case, Scope(tree))
-        if lists:
-            return literals.contains(lists, name)
+            values_of_all += self.bound_values(case, Scope(tree))
+        if values_of_all:
+            return literals.contains(values_of_all, name)
         return self._exports_without_all(tree, name)
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
-        """Whether a star import binds a name where there is no `__all__`: every public one."""
+        """Whether a star import binds a name where there is no `__all__`: every public one.
+
+        None if it is not known whether the module has the name.
+        """
         if name.startswith("_"):
             return False
         cases = self.binding_cases(tree, name)
@@ -194,7 +197,9 @@ class ReleaseLookup(Lookup):
             compute: Returns the values.
         """
         if key in self._pending:
-            self.circle_count += 1
+            self.circle_count += (
+                1  # so that `remember` stores nothing that is based on this
+            )
             return (undecided(reason),)
         self._pending.add(key)
         try:
@@ -313,6 +318,7 @@ class ReleaseLookup(Lookup):
             if bound_later:
                 return (undecided(bound_later),)
             return (absent(f"{tree.name} has no {name!r}"),)
+        # Its `__getattr__` does not provide the name, but other code may.
         if bound_later and all(value.state == "absent" for value in values):
             return (undecided(bound_later),)
         return values

@@ -232,7 +232,7 @@ class Resolver:
         return tuple(variants)
 
     def _package_fault(self, module: str) -> str:
-        """Say which package around a module cannot be read, so that it cannot be imported."""
+        """Say which package around a module cannot be read, and so not imported; '' for none."""
         package = module.rpartition(".")[0]
         while package:
             tree = self.modules.get(package)
@@ -265,9 +265,9 @@ class Resolver:
         owners = {target.holder}
         for variant in resolution.variants:
             if variant.tree and variant.qualname:
-                home = Target(variant.module, variant.qualname).holder
-                if holder.kind is not Kind.CLASS or home in bases:
-                    owners.add(home)
+                defining_class = Target(variant.module, variant.qualname).holder
+                if holder.kind is not Kind.CLASS or defining_class in bases:
+                    owners.add(defining_class)
         for owner in owners:
             storage = self._storage_in(owner, name, resolution.variants)
             if storage:

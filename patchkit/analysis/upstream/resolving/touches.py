@@ -101,21 +101,21 @@ class _FunctionCode(NamedTuple):
             elif isinstance(node, DEFS):
                 functions.append(node)
             elif isinstance(node, ast.Call) and not _reads_docstring(node):
-                function_called_first = node.func
-                while isinstance(function_called_first, ast.Call):  # `f(…)(cls)`
-                    function_called_first = function_called_first.func
-                owner, _, name = dotted(function_called_first).rpartition(".")
+                owner, _, name = _name_called(node).rpartition(".")
                 if name in SETTERS:
                     setters.append(node)
                 else:
                     called.add((owner, name))
                     arguments = {dotted(value) for value in argument_values(node)}
                     passed.setdefault((owner, name), set()).update(arguments)
+        # A function that is returned is called in the place of the outer one, so its first
+        # parameter is the argument, too.
         parameters = {
             inner.args.args[0].arg
             for inner in functions
             if inner.args.args and (inner is function or inner.name in returned)
         }
+        # What inner functions do is read with the outer one, so calls of them are left out.
         inner_names = {inner.name for inner in functions if inner is not function}
         passing = {
             call
@@ -168,7 +168,10 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
-    """Work out what a function sets on its argument; see `touched_by`, which remembers it."""
+    """Work out what a function sets on its argument; see `touched_by`, which remembers it.
+
+    What it sets itself comes first; then, for each of its calls, what the called function sets.
+    """
     code = _code(function)
     names = set(code.stored)
     replaces_any = False
@@ -195,16 +198,17 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             is_open = is_open or is_unknown_method
             if is_passed and not passes_on:
                 passes_on = _may_set(lookup, function, owner, name)
-        # What a recursive call sets is known already.
-        elif called.nodes != function.nodes and depth < DEPTH:
+        elif called.nodes == function.nodes:
+            continue  # what a recursive call sets is known already
+        elif depth < DEPTH:
             touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
             makes_dataclass = makes_dataclass or touched.makes_dataclass
-        elif called.nodes != function.nodes:
-            passes_on = passes_on or is_passed
+        else:
+            passes_on = passes_on or is_passed  # it is not followed so deep
     # Only the first function is passed the class for certain; of those that it calls, `passes_on`
     # says whether it counts.
     if depth == 0:
@@ -218,10 +222,10 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
     """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
     if len(call.args) < 2:
         return None
-    # `type.__setattr__(cls, "x", …)`, or without the first argument `cls.__setattr__("x", …)`.
-    is_method = "." in dotted(call.func)
     argument = call.args[1]
+    is_method = "." in dotted(call.func)
     if is_method:
+        # The last but one of both `cls.__setattr__("x", …)` and `type.__setattr__(cls, "x", …)`.
         argument = call.args[-2]
     value = lookup.evaluate(argument, Scope(function.module_tree))
     return literal_text(value)
@@ -244,7 +248,7 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | N
     if found is not None:
         classes = function.classes
         if found.tree is not function.tree:
-            classes = ()
+            classes = ()  # what it calls is no method of the class
         return replace(function, nodes=(found.node,), tree=found.tree, classes=classes)
     if owner and function.classes:
         for method in function.class_statement.body:
@@ -254,10 +258,25 @@ def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | N
 
 
 def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
-    """Whether a call that passes the argument on to no known function may set attributes on it."""
+    """Whether a function that is not of the release, and is passed the argument, may change it.
+
+    Args:
+        lookup: The release.
+        function: The function that makes the call.
+        owner: What stands before the last dot of what is called; '' for a plain name.
+        name: The name that is called.
+    """
     if name in HARMLESS or name in _HARMLESS_METHODS:
         return False
     return may_set_attributes(lookup, function.module_tree, owner, name)
+
+
+def _name_called(call: ast.Call) -> str:
+    """Return the dotted name that a call begins with: `f` for `f(x)` and for `f(…)(x)`."""
+    function = call.func
+    while isinstance(function, ast.Call):
+        function = function.func
+    return dotted(function)
 
 
 def _reads_docstring(call: ast.Call) -> bool:

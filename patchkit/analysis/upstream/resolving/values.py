@@ -152,6 +152,7 @@ class Value:
         if not self.is_none:
             return False
         for condition in self.conditions:
+            # Such as `except ImportError`.
             if "except" in condition.text and _IMPORT_ERROR.search(condition.text):
                 return True
         return False
@@ -255,9 +256,9 @@ class Lookup(Protocol):
         if key in memory:
             remembered: T = memory[key]
             return remembered
-        before = self.circle_count
+        circles_before = self.circle_count
         result = compute()
-        if self.circle_count == before:
+        if self.circle_count == circles_before:
             memory[key] = result
         return result
 

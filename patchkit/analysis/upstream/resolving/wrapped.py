@@ -75,18 +75,21 @@ def _code_of_value(lookup: Lookup, value: Value, depth: int) -> Iterator[Wrapped
         return
     if isinstance(value.expression, ast.Call):
         yield from _code_of_expression(lookup, value.expression, value.scope, depth)
-    for node in value.nodes[1:]:
+    definition = value.nodes[0] if value.nodes else None
+    for node in value.nodes[1:]:  # later statements, which modify it
         assigned = _assigned_to_attribute(node)
         if assigned is not None and isinstance(node, ast.stmt):
             at_statement = Scope(value.module_tree, until=node)
             yield from _code_of_expression(lookup, assigned, at_statement, depth)
-    for definition in value.nodes[:1]:
-        if isinstance(definition, SCOPES):
-            yield from _code_added_to(lookup, definition, value.scope, depth)
+    if isinstance(definition, SCOPES):
+        yield from _code_added_to(lookup, definition, value.scope, depth)
 
 
 def _assigned_to_attribute(node: ast.AST) -> ast.expr | None:
-    """Return `f` for `C.run = f` and `setattr(C, "run", f)`, which are part of what `run` is."""
+    """Return `f` for `C.run = f` and `setattr(C, "run", f)`, which are part of what `run` is.
+
+    None for any other statement.
+    """
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
         return node.value
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -111,7 +114,8 @@ def _code_added_to(
     is_class = isinstance(definition, ast.ClassDef)
     for statement in _additions(scope).get(definition.name, ()):
         # `C.run = f` counts for classes only, `@f.register` and the like for functions only.
-        if isinstance(statement, ast.Assign) is not is_class:
+        is_assignment = isinstance(statement, ast.Assign)
+        if is_assignment != is_class:
             continue
         yield WrappedCode(statement, scope.tree)
         if isinstance(statement, ast.Assign):
@@ -247,8 +251,10 @@ def operator_values(lookup: Lookup, module: str, value: Value) -> Values:
         The function that the operator runs; the value as it was if it is no operator.
     """
     tree = lookup.modules.get(module)
+    if tree is None or not value.dotted.startswith(_OPERATORS):
+        return (value,)
     names = value.dotted.removeprefix(_OPERATORS).split(".")
-    if tree is None or not value.dotted.startswith(_OPERATORS) or len(names) != 2:
+    if len(names) != 2:  # the namespace and the name of the operator
         return (value,)
     package = module.partition(".")[0]
     operator = "::".join(names)

@@ -93,7 +93,7 @@ def _refuse(cls: Any, name: str, sites: Sites) -> None:
     """Raise a TargetError if a class is no dataclass, or cannot get a field of this name."""
     if not isinstance(cls, type) or FIELDS not in vars(cls):
         raise TargetError(
-            f"found {_kind(cls)}, expected a dataclass or a pydantic dataclass"
+            f"found {_found_instead(cls)}, expected a dataclass or a pydantic dataclass"
         )
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise TargetError(f"found {name!r}, expected a name for a field")
@@ -123,7 +123,7 @@ def _refuse_taken(cls: type, name: str) -> None:
             raise TargetError(f"{base.__name__} has a field {name!r} already")
 
 
-def _kind(value: Any) -> str:
+def _found_instead(value: Any) -> str:
     """Describe what was found where a dataclass was expected."""
     if not isinstance(value, type):
         return f"{value!r}"

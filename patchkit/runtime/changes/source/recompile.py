@@ -67,7 +67,7 @@ class Source:
             self._after = self.text.cut()
         except TargetError as error:
             raise self._stale_source_error() from error
-        self._arrange = self._arrangement()
+        self._arrange = self._right_arrangement()
 
     def compiled(self, text: str, filename: str) -> CodeType:
         """Compile another text of the function.
@@ -151,15 +151,21 @@ class Source:
         joined = ", ".join(sorted(names))
         return [f"import {joined}"]
 
-    def _arrangement(self) -> Arrangement:
-        """Find out which arrangement compiles the unedited text to the code that is loaded.
+    def _right_arrangement(self) -> Arrangement:
+        """Choose how to make a module of the function's text: `alone`, or else `whole`.
+
+        It is the first with which the unedited text compiles to the code that is loaded.
 
         Raises:
-            TargetError: None does. So the source is not that of the loaded function.
+            TargetError: Neither does. So the source is not that of the loaded function.
         """
         for arrange in (self.alone, self.whole):
+            module_text = arrange(self.text.text)
+            if module_text is None:
+                continue  # `alone` is not possible for this function
+            # A function may not compile outside of its module.
             with contextlib.suppress(SyntaxError, ValueError):
-                code = self._compile(arrange(self.text.text), self.place.file)
+                code = self._compile(module_text, self.place.file)
                 if code == self._code:
                     return arrange
         raise self._stale_source_error()

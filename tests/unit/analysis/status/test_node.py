@@ -13,6 +13,7 @@ from support.programs import program
 
 from patchkit.analysis.status import node
 from patchkit.analysis.status.picture import draw
+from patchkit.core.engines.vllm import ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,7 @@ def start(world: World) -> Iterator[Started]:
 
 def look(world: World) -> dict[str, Any]:
     """What this node says of the journals of the world, and of its processes."""
-    return node.look(str(world.journal))
+    return node.look(str(world.journal), [ENGINE.signs])
 
 
 @pytest.mark.processes

@@ -46,7 +46,7 @@ class Ray:
             def options(self, **options: Any) -> Any:
                 ray.log.append(options)
                 node = options["scheduling_strategy"]["node_id"]
-                return SimpleNamespace(remote=lambda directory: (node, directory))
+                return SimpleNamespace(remote=lambda directory, _: (node, directory))
 
         return Task()
 

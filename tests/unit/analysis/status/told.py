@@ -67,7 +67,7 @@ def running(
         "ppid": ppid,
         "began": pid,
         "title": vllm,
-        "vllm": bool(vllm),
+        "engine": "vLLM" if vllm else "",
         "environ": environ,
     }
     return {pid: process}

@@ -50,8 +50,8 @@ def test_a_worker_with_the_same_set_agrees(world: World) -> None:
     """A worker with the same pack and settings as main agrees, and has the same digest."""
     config = a_config(other=1)
     session = a_session(world)
-    session.stamp(config)
-    session.agree(Role.WORKER, config)
+    session.exchange_digests([Role.MAIN], [config])
+    session.exchange_digests([Role.WORKER], [config])
     assert config.additional_config["other"] == 1
     assert set(config.additional_config["patchkit"]["worker"]) == {"p"}
     assert digests(session)["main"] == digests(session)["worker"]
@@ -60,12 +60,12 @@ def test_a_worker_with_the_same_set_agrees(world: World) -> None:
 def test_a_worker_that_leaves_a_patch_out_is_stopped(world: World) -> None:
     """The worker's error names the patch, both sets and the node."""
     config = a_config()
-    a_session(world).stamp(config)
+    a_session(world).exchange_digests([Role.MAIN], [config])
     worker = world.session(disabled=("p",))
     with pytest.raises(
         AgreementError, match=r"p only in the main process.*selects p .*nothing"
     ) as caught:
-        worker.agree(Role.WORKER, config)
+        worker.exchange_digests([Role.WORKER], [config])
     assert os.uname().nodename in str(caught.value)
     assert worker.journal.entries[-1]["event"] == "disagreement"
 
@@ -73,18 +73,18 @@ def test_a_worker_that_leaves_a_patch_out_is_stopped(world: World) -> None:
 def test_a_worker_with_one_more_patch_is_stopped(world: World) -> None:
     """A worker raises where it has a patch that the main process has disabled."""
     config = a_config()
-    a_session(world, disabled=("p",)).stamp(config)
+    a_session(world, disabled=("p",)).exchange_digests([Role.MAIN], [config])
     with pytest.raises(AgreementError, match="p only here"):
-        world.session().agree(Role.WORKER, config)
+        world.session().exchange_digests([Role.WORKER], [config])
 
 
 def test_other_code_under_the_same_name_is_stopped(world: World) -> None:
     """A worker raises where the body of a patch has other bytes than that of the main process."""
     config = a_config()
-    a_session(world).stamp(config)
+    a_session(world).exchange_digests([Role.MAIN], [config])
     world.module("pack.patch_a", BODY + "# another\n")
     with pytest.raises(AgreementError, match="p has other code here"):
-        world.session().agree(Role.WORKER, config)
+        world.session().exchange_digests([Role.WORKER], [config])
 
 
 def test_the_order_of_requires_and_rebind_does_not_count(world: World) -> None:
@@ -118,8 +118,10 @@ def test_warn_lets_a_worker_that_disagrees_go_on(
 ) -> None:
     """With PATCHKIT_ON_FAILURE=warn, a disagreement is a warning on stderr."""
     config = a_config()
-    a_session(world).stamp(config)
-    world.session(disabled=("p",), on_failure="warn").agree(Role.WORKER, config)
+    a_session(world).exchange_digests([Role.MAIN], [config])
+    world.session(disabled=("p",), on_failure="warn").exchange_digests(
+        [Role.WORKER], [config]
+    )
     assert "p only in the main process" in capsys.readouterr().err
 
 
@@ -127,13 +129,13 @@ def test_a_when_that_main_has_not_asked_is_open(world: World) -> None:
     """A worker may leave out a patch whose `when` the main process has not asked."""
     config = a_config()
     rows = (row("p", "patch_a", REPLACE, roles="{Role.WORKER}", when="'when'"),)
-    a_session(world, *rows).stamp(config)
-    world.session(disabled=("p",)).agree(Role.WORKER, config)
+    a_session(world, *rows).exchange_digests([Role.MAIN], [config])
+    world.session(disabled=("p",)).exchange_digests([Role.WORKER], [config])
 
 
 def test_a_worker_goes_on_without_a_stamp(world: World) -> None:
     """A worker agrees with a configuration that the main process has not stamped."""
-    a_session(world).agree(Role.WORKER, a_config())
+    a_session(world).exchange_digests([Role.WORKER], [a_config()])
 
 
 @pytest.mark.parametrize("extra", [object(), None])
@@ -141,10 +143,10 @@ def test_a_place_for_the_stamp(world: World, extra: object) -> None:
     """The stamp makes a dict of an `additional_config` that is None, and leaves an object alone."""
     config = SimpleNamespace(additional_config=extra)
     session = a_session(world)
-    session.stamp(config)
+    session.exchange_digests([Role.MAIN], [config])
     is_stamped = isinstance(config.additional_config, dict)
     assert is_stamped is (extra is None)
-    session.agree(Role.WORKER, config)
+    session.exchange_digests([Role.WORKER], [config])
 
 
 def test_digests_are_equal_for_equal_sets_only() -> None:
@@ -175,7 +177,7 @@ TWO_ROWS = (
 def disagreement(world: World, config: Any) -> str:
     """Return the error of a worker that starts now and disagrees."""
     with pytest.raises(AgreementError) as caught:
-        world.session().agree(Role.WORKER, config)
+        world.session().exchange_digests([Role.WORKER], [config])
     return str(caught.value)
 
 
@@ -187,7 +189,7 @@ def test_a_helper_module_of_the_pack_counts(world: World, module: str) -> None:
     world.pack(row("other", "patch_b", "Wrap('up.b:f', by='f')"), patch_b="")
     config = a_config()
     rows = (*TWO_ROWS, row("other", "patch_b", "Wrap('up.b:f', by='f')"))
-    a_session(world, *rows).stamp(config)
+    a_session(world, *rows).exchange_digests([Role.MAIN], [config])
     world.module(module, "changed = True")
     text = disagreement(world, config)
     assert "p has another module in its pack here; q has another module" in text
@@ -200,8 +202,8 @@ def test_a_data_file_counts(world: World) -> None:
     table.write_text("[1]")
     config = a_config()
     with_data = row("p", "patch_a", REPLACE, roles=BOTH, data="('table.json',)")
-    a_session(world, with_data).stamp(config)
-    world.session().agree(Role.WORKER, config)
+    a_session(world, with_data).exchange_digests([Role.MAIN], [config])
+    world.session().exchange_digests([Role.WORKER], [config])
     table.write_text("[2]")
     assert "p has other code here" in disagreement(world, config)
 
@@ -211,7 +213,7 @@ def test_a_file_that_changed_on_disk_is_named(world: World) -> None:
     while an engine starts has the same packs and versions on every node.
     """
     config = a_config()
-    a_session(world).stamp(config)
+    a_session(world).exchange_digests([Role.MAIN], [config])
     file = world.module("pack.patch_a", BODY + "# edited meanwhile\n")
     os.utime(file, (2_000_000_000, 2_000_000_000))
     text = disagreement(world, config)
@@ -223,16 +225,16 @@ def test_a_file_that_changed_on_disk_is_named(world: World) -> None:
 def test_no_file_is_named_where_the_code_is_the_same(world: World) -> None:
     """Other patches on one node are no matter of a file that changed."""
     config = a_config()
-    a_session(world).stamp(config)
+    a_session(world).exchange_digests([Role.MAIN], [config])
     with pytest.raises(AgreementError) as caught:
-        world.session(disabled=("p",)).agree(Role.WORKER, config)
+        world.session(disabled=("p",)).exchange_digests([Role.WORKER], [config])
     assert "changed last" not in str(caught.value)
 
 
 def test_the_order_of_rows_counts(world: World) -> None:
     """A worker disagrees where its rows apply in another order."""
     config = a_config()
-    a_session(world, *TWO_ROWS).stamp(config)
+    a_session(world, *TWO_ROWS).exchange_digests([Role.MAIN], [config])
     del sys.modules["pack"]
     a_session(world, *reversed(TWO_ROWS))
     assert "they apply in the order q, p here, not p, q" in disagreement(world, config)
@@ -243,13 +245,13 @@ def test_the_order_of_packs_counts(world: World) -> None:
     config = a_config()
     a_session(world)
     world.pack(row("q", "patch_b", REPLACE, roles=BOTH), name="second", patch_b=BODY)
-    world.session("pack", "second").stamp(config)
-    world.session("pack", "second").agree(Role.WORKER, config)
+    world.session("pack", "second").exchange_digests([Role.MAIN], [config])
+    world.session("pack", "second").exchange_digests([Role.WORKER], [config])
     other_config = a_config()
-    world.session("second", "pack").stamp(other_config)
+    world.session("second", "pack").exchange_digests([Role.MAIN], [other_config])
     assert key_of(config) != key_of(other_config)
     with pytest.raises(AgreementError, match="they apply in the order q, p here"):
-        world.session("second", "pack").agree(Role.WORKER, config)
+        world.session("second", "pack").exchange_digests([Role.WORKER], [config])
 
 
 def test_patchkits_own_version_counts(
@@ -259,12 +261,12 @@ def test_patchkits_own_version_counts(
     config = a_config()
     other_config = a_config()
     session = a_session(world)
-    session.stamp(config)
+    session.exchange_digests([Role.MAIN], [config])
     before = digests(session)
     monkeypatch.setattr("patchkit.__version__", "99.0")
     text = disagreement(world, config)
     assert "runs patchkit 99.0, and the main process 0." in text
-    session.stamp(other_config)
+    session.exchange_digests([Role.MAIN], [other_config])
     assert key_of(config) != key_of(other_config)
     assert digests(session) != before
     del config.additional_config["patchkit"]["version"]
@@ -300,11 +302,11 @@ from types import SimpleNamespace
 from patchkit import Role
 from patchkit.runtime.reach.arming import current
 def agree(config, answers):
-    current().agree(Role.WORKER, config)
+    current().exchange_digests([Role.WORKER], [config])
     answers.put("agreed")
 if __name__ == "__main__":
     config = SimpleNamespace(additional_config={})
-    current().stamp(config)
+    current().exchange_digests([Role.MAIN], [config])
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     child = context.Process(target=agree, args=(config, answers), name="VllmWorker-0")
@@ -349,10 +351,10 @@ def test_a_pack_in_an_archive_counts(
         return world.session("zipped")
 
     monkeypatch.syspath_prepend(str(archive))
-    zipped("ONE = 1").stamp(config)
-    zipped("ONE = 1").agree(Role.WORKER, config)
+    zipped("ONE = 1").exchange_digests([Role.MAIN], [config])
+    zipped("ONE = 1").exchange_digests([Role.WORKER], [config])
     with pytest.raises(AgreementError, match="p has another module in its pack here"):
-        zipped("ONE = 2").agree(Role.WORKER, config)
+        zipped("ONE = 2").exchange_digests([Role.WORKER], [config])
 
 
 def test_a_part_of_a_pack_that_is_a_link_counts(world: World) -> None:
@@ -367,11 +369,11 @@ def test_a_part_of_a_pack_that_is_a_link_counts(world: World) -> None:
     (world.folder / "pack" / "linked").symlink_to(elsewhere)
     (elsewhere / "back").symlink_to(world.folder / "pack")
     config = a_config()
-    world.session().stamp(config)
-    world.session().agree(Role.WORKER, config)
+    world.session().exchange_digests([Role.MAIN], [config])
+    world.session().exchange_digests([Role.WORKER], [config])
     (elsewhere / "helper.py").write_text("ONE = 2")
     with pytest.raises(AgreementError, match="p has another module in its pack here"):
-        world.session().agree(Role.WORKER, config)
+        world.session().exchange_digests([Role.WORKER], [config])
 
 
 def test_the_stamp_has_patches_that_are_applied_or_may_be(world: World) -> None:
@@ -391,7 +393,7 @@ def test_the_stamp_has_patches_that_are_applied_or_may_be(world: World) -> None:
     session.arm({Role.MAIN})
     importlib.import_module("up.mod")
     config = a_config()
-    session.stamp(config)
+    session.exchange_digests([Role.MAIN], [config])
     (stamp,) = config.additional_config.values()
     assert list(stamp["main"]) == ["applied", "waits"]
 
@@ -400,7 +402,7 @@ def test_a_stamp_writes_which_patches_are_unmet(world: World) -> None:
     """When main stamps, its journal says which patches are for other versions."""
     session = a_session(world, row("p", "patch_a", REPLACE, requires="('up>=2',)"))
     session.arm({Role.MAIN})
-    session.stamp(a_config())
+    session.exchange_digests([Role.MAIN], [a_config()])
     entries = session.journal.entries
     (unmet,) = [entry for entry in entries if entry["event"] == "unmet"]
     assert unmet["reasons"] == {"p": "up 1.0 is outside >=2"}

@@ -9,9 +9,9 @@ import pytest
 from support.packages import module_of
 
 from patchkit import Role
+from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.errors import PatchkitError
-from patchkit.platform.processes import PROCESSES
 from patchkit.runtime.process.roles import (
     ROLE_VARIABLE,
     TESTS_VARIABLE,
@@ -23,7 +23,7 @@ from patchkit.runtime.process.roles import (
 )
 from patchkit.runtime.process.roles import tests_decide as do_tests_decide
 
-TABLE = ProcessTable(PROCESSES)
+TABLE = ProcessTable(own_processes())
 
 
 RAY = ["python", "/ray/_private/workers/default_worker.py", "--node"]

@@ -1,12 +1,11 @@
-"""How the processes of vLLM 0.5 to 0.33 and of vllm-omni 0.30 are recognized, and their roles.
+"""vLLM 0.5 to 0.33, with vllm-omni 0.30: how their processes are recognized, and their roles.
 
 A row matches nothing in a release that does not have its process, so the rows need no versions.
 """
 
-from collections.abc import Collection, Iterator
-
+from patchkit.core.engines.engine import Engine, Server
 from patchkit.core.rows.declaration import Role
-from patchkit.core.rows.processes import ProcessRow
+from patchkit.core.rows.processes import rows_of_table
 
 _BY_RUST = (
     "vllm.entrypoints.anthropic",
@@ -75,9 +74,6 @@ title    VLLM::Worker  ray::RayWorker
 """
 
 _FOR_ITS_PARENT = """
-target   multiprocessing.pool:worker  multiprocessing.managers:BaseManager._run_server
-target   multiprocess.pool:worker  multiprocess.managers:BaseManager._run_server
-target   concurrent.futures.process:_process_worker  torch.utils.data._utils.worker:_worker_loop
 target   vllm.distributed.device_communicators.all_reduce_utils:consumer
 target   vllm.distributed.device_communicators.all_reduce_utils:producer
 """
@@ -92,36 +88,40 @@ switch   VLLM_USE_RUST_FRONTEND
 """
 
 
-def _rows(
-    table: str, role: Role | None, why: str = "", instead_of: Collection[str] = ()
-) -> Iterator[ProcessRow]:
-    """Yield the rows of a table, whose lines have a value of `by` and then several of `what`.
-
-    `name  EngineCore  StageEngineCoreProc` gives two rows. Their other fields are the same.
-    """
-    for line in table.strip().split("\n"):
-        by, *names = line.split()
-        for what in names:
-            yield ProcessRow(by, what, role, why, instead_of)
-
-
-PROCESSES: tuple[ProcessRow, ...] = (
-    *_rows(_MAIN, Role.MAIN),
-    *_rows(_ENGINE_CORE, Role.ENGINE_CORE),
-    *_rows(_WORKER, Role.WORKER),
-    *_rows(
-        _FOR_ITS_PARENT,
-        role=None,
-        why="it runs functions for its parent, and no engine",
+ENGINE = Engine(
+    name="vLLM",
+    package="vllm",
+    processes=(
+        *rows_of_table(_MAIN, Role.MAIN),
+        *rows_of_table(_ENGINE_CORE, Role.ENGINE_CORE),
+        *rows_of_table(_WORKER, Role.WORKER),
+        *rows_of_table(
+            _FOR_ITS_PARENT,
+            role=None,
+            why="it runs functions for its parent, and no engine",
+        ),
+        *rows_of_table(
+            _ASKS_DRIVER, role=None, why="it asks the driver, and runs no engine"
+        ),
+        *rows_of_table(
+            _TRAINERS,
+            role=None,
+            why="it sends a trainer's weights, and runs no engine",
+        ),
+        *rows_of_table(
+            _RUST,
+            role=None,
+            why="the Rust frontend is no Python process",
+            instead_of=_BY_RUST,
+        ),
     ),
-    *_rows(_ASKS_DRIVER, role=None, why="it asks the driver, and runs no engine"),
-    *_rows(
-        _TRAINERS, role=None, why="it sends a trainer's weights, and runs no engine"
-    ),
-    *_rows(
-        _RUST,
-        role=None,
-        why="the Rust frontend is no Python process",
-        instead_of=_BY_RUST,
-    ),
+    version_variable="VLLM_VERSION",
+    plugin_groups=("vllm.platform_plugins", "vllm.general_plugins"),
+    plugin_variable="VLLM_PLUGINS",
+    titles=("VLLM::",),
+    # vLLM hashes this part of its configuration for its compile cache.
+    configuration="additional_config",
+    digest_in="additional_config",
+    helper="vllm.model_executor.models.registry:_run_in_subprocess",
+    servers=(Server(("vllm", "serve"), "8000", "VLLM_API_KEY"),),
 )

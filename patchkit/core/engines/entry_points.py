@@ -1,0 +1,201 @@
+"""What installed packages tell patchkit by their entry points: packs, engines, and processes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from patchkit.core.engines.engine import GROUP as ENGINES
+from patchkit.core.engines.engine import Engine, check_engine
+from patchkit.core.rows.processes import GROUP as PROCESSES
+from patchkit.core.rows.processes import ProcessRow, check_processes
+from patchkit.errors import EngineError, ProcessRowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from importlib.metadata import EntryPoint
+
+GROUP = "patchkit.patches"
+"""The group of packs."""
+
+OWN_ENGINES = ("patchkit.core.engines.vllm", "patchkit.core.engines.sglang")
+OWN_PROCESSES = "patchkit.core.engines"
+"""Where patchkit's own rows of processes are that belong to no engine."""
+
+
+def installed_packs(path: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return the modules in the entry-point group `patchkit.patches`.
+
+    Args:
+        path: The folders to search; None for `sys.path`.
+    """
+    return pack_modules(entries_here(path))
+
+
+def pack_modules(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
+    """Return the modules of packs that entry points name, in the order of their names.
+
+    Args:
+        entries: The entry points of all groups.
+    """
+    modules = {entry.name: entry.value for entry in entries if entry.group == GROUP}
+    return tuple([modules[name] for name in sorted(modules)])
+
+
+def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
+    """Find the entry points in patchkit's groups.
+
+    Importing `importlib.metadata` takes 30 ms, so this does it only if an `entry_points.txt` file
+    contains the name of a group.
+
+    Args:
+        path: The folders to search; None for `sys.path`.
+
+    Returns:
+        The entry points of all groups of patchkit.
+    """
+    if path is None:
+        path = sys.path
+    folders = [folder or "." for folder in path]
+    if not any(_may_hold_packs(folder) for folder in folders):
+        return []
+    from importlib.metadata import distributions  # noqa: PLC0415 - see above
+
+    entries: list[EntryPoint] = []
+    for dist in distributions(path=folders):
+        entries += [
+            entry
+            for entry in dist.entry_points
+            if entry.group in {GROUP, PROCESSES, ENGINES}
+        ]
+    return entries
+
+
+def own_engines() -> tuple[Engine, ...]:
+    """Return the engines that patchkit knows by itself.
+
+    Raises:
+        EngineError: One of them is malformed.
+    """
+    engines: tuple[Engine, ...] = ()
+    for module in OWN_ENGINES:
+        engines += (_read_engine("patchkit", module, engines),)
+    return engines
+
+
+def installed_engines(
+    entries: Iterable[EntryPoint] | None = None,
+) -> tuple[Engine, ...]:
+    """Read the engines of installed packages, after patchkit's own.
+
+    Args:
+        entries: The entry points of what is installed; None to look for them.
+
+    Returns:
+        All engines.
+
+    Raises:
+        EngineError: An entry point leads to no engine, or to one that is malformed.
+    """
+    engines = own_engines()
+    if entries is None:
+        entries = entries_here()
+    for entry in sorted({entry for entry in entries if entry.group == ENGINES}):
+        engines += (_read_engine(_place_of(entry), entry.value, engines),)
+    return engines
+
+
+def own_processes(engines: Iterable[Engine] | None = None) -> tuple[ProcessRow, ...]:
+    """Return the rows of engines' processes, and patchkit's own for those of other libraries.
+
+    Args:
+        engines: The engines; None for those that patchkit knows by itself.
+
+    Raises:
+        ProcessRowError: One of the rows is malformed.
+    """
+    if engines is None:
+        engines = own_engines()
+    rows = tuple([row for engine in engines for row in engine.processes])
+    return rows + _read_processes("patchkit", OWN_PROCESSES, rows)
+
+
+def installed_processes(
+    entries: Iterable[EntryPoint] | None = None,
+    engines: Iterable[Engine] | None = None,
+) -> tuple[ProcessRow, ...]:
+    """Read the rows of processes of installed packages, after those of the engines.
+
+    Args:
+        entries: The entry points of what is installed; None to look for them.
+        engines: The engines; None for those that are installed.
+
+    Returns:
+        All rows of processes.
+
+    Raises:
+        ProcessRowError: An entry point leads to no rows, or to one that is malformed.
+    """
+    if entries is None:
+        entries = entries_here()
+    if engines is None:
+        engines = installed_engines(entries)
+    rows = own_processes(engines)
+    for entry in sorted({entry for entry in entries if entry.group == PROCESSES}):
+        rows += _read_processes(_place_of(entry), entry.value, rows)
+    return rows
+
+
+def _place_of(entry: EntryPoint) -> str:
+    """Name an entry point in an error."""
+    dist = entry.dist.name if entry.dist is not None else "unknown"
+    return f"distribution {dist}, entry point {entry.name!r} of {entry.group}"
+
+
+def _read_engine(where: str, module: str, present: tuple[Engine, ...]) -> Engine:
+    """Import a module and return its `ENGINE`, which must not repeat what is present."""
+    try:
+        declared = importlib.import_module(module).ENGINE
+    except (Exception, SystemExit) as error:  # a script that is imported may exit
+        fault = f"{module!r} ({type(error).__name__}: {error})"
+        expected = "a module that can be imported and holds ENGINE"
+        raise EngineError(f"{where}: found {fault}, expected {expected}") from error
+    return check_engine(where, declared, present)
+
+
+def _read_processes(
+    where: str, module: str, present: tuple[ProcessRow, ...]
+) -> tuple[ProcessRow, ...]:
+    """Import a module and return its `PROCESSES`, which must not repeat rows that are present."""
+    try:
+        declared = importlib.import_module(module).PROCESSES
+    except (Exception, SystemExit) as error:  # a script that is imported may exit
+        fault = f"{module!r} ({type(error).__name__}: {error})"
+        expected = "a module that can be imported and holds PROCESSES"
+        raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
+    return check_processes(where, declared, present)
+
+
+def _may_hold_packs(folder: str) -> bool:
+    """Whether a folder of `sys.path` may hold entry points of patchkit's groups."""
+    # A zip file is not opened; any may hold packs, except Python's own, such as `python311.zip`.
+    if os.path.isfile(folder):  # noqa: PTH113 - importing pathlib slows every start
+        return not folder.endswith("python{}{}.zip".format(*sys.version_info))
+    groups = [group.encode() for group in (GROUP, PROCESSES, ENGINES)]
+    return any(group in text for text in _entry_point_files(folder) for group in groups)
+
+
+def _entry_point_files(folder: str) -> Iterator[bytes]:
+    """Yield the content of each `entry_points.txt` of the distributions in a folder."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            path = f"{folder}/{name}/entry_points.txt"
+            with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
+                yield file.read()

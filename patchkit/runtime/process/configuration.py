@@ -1,0 +1,74 @@
+"""Finds an engine's configuration among arguments, and exchanges the digests of patches by it."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from patchkit.core.engines.engine import Engine
+from patchkit.core.rows.declaration import Role
+from patchkit.runtime.process.agreement import agree, is_stamped, stamp
+from patchkit.runtime.process.eligibility import EligibilityTable
+from patchkit.runtime.process.patch_state import PatchStates
+from patchkit.runtime.process.roles import is_child, running_here
+
+
+def exchange(
+    roles: Collection[Role],
+    values: Iterable[Any],
+    engines: Iterable[Engine],
+    states: PatchStates,
+    table: EligibilityTable,
+) -> bool:
+    """Compare the patches of this process with those that a configuration carries, or put them in.
+
+    Args:
+        roles: The roles that this process has just entered.
+        values: Arguments or the result of a function; nothing is done if none of them is, or holds,
+            a configuration.
+        engines: The engines whose configurations are known.
+        states: The patches of this process, with their journal.
+        table: Decides which of them apply here.
+
+    Returns:
+        Whether they were put in, as this is the process that starts the others.
+
+    Raises:
+        AgreementError: The patches differ; with `PATCHKIT_ON_FAILURE=warn` that is a warning.
+    """
+    config, attribute = _configuration(values, engines)
+    if config is None:
+        return False
+    # A main process that was started by another one, such as one that turns tokens into text, is
+    # given the configuration with the digest. Any other main process puts its own in, also in
+    # place of an earlier one: the same configuration may serve for two engines in turn.
+    was_given = is_stamped(config, attribute) and any(map(is_child, running_here()))
+    if Role.MAIN in roles and not was_given:
+        stamp(config, attribute, states, table)
+        return True
+    for role in sorted(roles):
+        agree(role, config, attribute, states, table)
+    return False
+
+
+def _configuration(values: Iterable[Any], engines: Iterable[Engine]) -> tuple[Any, str]:
+    """Find an engine's configuration in the arguments or the result of a call.
+
+    It is known by an attribute that only the configuration has. Lists and dicts are searched, too:
+    vLLM's `init_worker` has it in a list of dicts.
+
+    Returns:
+        The configuration, and the attribute in which the digest travels; None and '' if there is
+        no configuration.
+    """
+    for value in values:
+        for engine in engines:
+            if engine.configuration and hasattr(value, engine.configuration):
+                return value, engine.digest_in
+        inner: Iterable[Any] = ()
+        if isinstance(value, dict):
+            inner = value.values()
+        elif isinstance(value, list):
+            inner = value
+        config, attribute = _configuration(inner, engines)
+        if config is not None:
+            return config, attribute
+    return None, ""

@@ -1,0 +1,39 @@
+"""How engines of SGLang are run here: on a CPU, with one model, greedily."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from patchkit_lab import processes
+
+HERE = Path(__file__).resolve().parent
+SECONDS = 240.0
+"""How long a run may take."""
+PROMPT = "hello world the quick brown fox"
+SAMPLING = {"temperature": 0, "max_new_tokens": 8, "ignore_eos": True}
+ENGINE: dict[str, Any] = {
+    "device": "cpu",
+    "attention_backend": "torch_native",
+    "disable_cuda_graph": True,
+    "mem_fraction_static": 0.05,
+    "max_total_tokens": 512,
+    "dtype": "float32",
+    "disable_radix_cache": True,
+    "skip_server_warmup": True,
+}
+NAMES = {"tokenizer-manager", "scheduler", "model-runner", "detokenizer"}
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    """The variables of a run whose journals and calls are in a folder."""
+    for name in ("journal", "calls"):
+        (folder / name).mkdir(exist_ok=True)
+    own = {
+        "PYTHONPATH": str(HERE),
+        "SGLANG_USE_CPU_ENGINE": "1",
+        "PATCHKIT_JOURNAL": str(folder / "journal"),
+        "PATCHKIT_PATCHES": "rows_of_sglang",
+        "ROWS_OF_SGLANG": str(folder / "calls"),
+    }
+    return processes.environment(own, variables)
