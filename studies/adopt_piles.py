@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -28,6 +29,8 @@ from foreign_piles import PILES, Pile
 from independent_sites import sites
 
 from patchkit.analysis.upstream.reading.releases import Library
+from patchkit.authoring.piles import pile_observation
+from patchkit.authoring.piles.observed import ChildProcess
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import PackLocation
@@ -88,7 +91,11 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
     # Nor is its platform plugin asked for as vLLM is imported.
     variables = {"VLLM_PLUGINS": "", "PYTHONPATH": str(importable)}
     variables |= pile.environ or {}
-    with Library() as library, mock.patch.dict(os.environ, variables):
+    # unsloth-zoo has 151 functions, after each of which two big packages are compared.
+    patient = mock.patch.object(
+        pile_observation, "ChildProcess", partial(ChildProcess, limit=3600)
+    )
+    with Library() as library, mock.patch.dict(os.environ, variables), patient:
         adopted, _ = adopt_pile(
             str(source), pile.upstream, releases, library, pile.only, pack, asked
         )
