@@ -145,12 +145,15 @@ class PackSource:
         # The folder that its top package is in: `/lib` for `a.b` at `/lib/a/b`.
         self.root = module_path.parents[name.count(".")]
         self._row_places: dict[str, Place] = {}
-        # By the body and the name in it.
-        self._classes_of_super: dict[tuple[str, str], Collection[str]] = {}
         # The whole top package, as bodies import helpers from all of it. It has no version.
         package = name.partition(".")[0]
         source = Tree(f"pack {name}", None, self.root, package)
         self.as_release = CheckedRelease(source.name, name, "", lambda: source)
+
+    @functools.cached_property
+    def _classes_of_super(self) -> dict[tuple[str, str], Collection[str]]:
+        """What `classes_of_super` has answered, by the body and the name in it."""
+        return {}
 
     @functools.cached_property
     def bodies(self) -> Mapping[str, Path]:

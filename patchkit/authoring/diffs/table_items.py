@@ -55,11 +55,14 @@ def changed_items(
 
 
 def _of_dicts(old: ast.Dict, new: ast.Dict) -> list[ChangedItem] | None:
-    """Compare two dicts."""
+    """Return the items of a dict that are new or changed, as `changed_items` does.
+
+    None where rows with an item each cannot make the new dict of the old one.
+    """
     old_values = _values_by_key(old)
     new_values = _values_by_key(new)
     if old_values is None or new_values is None:
-        return None
+        return None  # a key is there twice
     # No row removes or moves an item: those that stay have to be all old ones, in their order.
     staying = [key for key in new_values if key in old_values]
     if staying != list(old_values):
@@ -70,7 +73,9 @@ def _of_dicts(old: ast.Dict, new: ast.Dict) -> list[ChangedItem] | None:
             changed.append(key)
     all_keys = list(new_values)
     if not _are_behind_unpacked(changed, all_keys):
-        return None
+        return (
+            None  # a later `**TABLE` may have the same key, and its value counts then
+        )
     items: list[ChangedItem] = []
     for text in changed:
         try:
@@ -82,7 +87,7 @@ def _of_dicts(old: ast.Dict, new: ast.Dict) -> list[ChangedItem] | None:
         old_value = old_values.get(text)
         new_value = new_values[text]
         items += _items_at(key, old_value, new_value)
-    return _unless_all(items, len(old_values))
+    return _unless_all_differ(items, len(old_values))
 
 
 def _is_same(old: ast.expr | None, new: ast.expr) -> bool:
@@ -149,10 +154,10 @@ def _of_lists(old: ast.List, new: ast.List) -> list[ChangedItem] | None:
     for index, (before, after) in enumerate(pairs):
         if not _is_same(before, after):
             items += _items_at(index, before, after)
-    return _unless_all(items, len(old.elts))
+    return _unless_all_differ(items, len(old.elts))
 
 
-def _unless_all(items: list[ChangedItem], size: int) -> list[ChangedItem] | None:
+def _unless_all_differ(items: list[ChangedItem], size: int) -> list[ChangedItem] | None:
     """Return changed items; None if they are all that a table of some size had.
 
     Then nothing of the table stays.

@@ -142,7 +142,11 @@ class BodyText:
         return sets_nothing_else or placement.node is placement.statement
 
     def _assign(self, placement: Placement, name: str) -> None:
-        """Replace the statement of a placement by an assignment to a name of the body."""
+        """Have the body assign the value of a placement to a name, and set nothing of upstream.
+
+        `lib.f = make_f()` becomes `name = make_f()`. The decorator in `@patches(lib.f)` is deleted,
+        and `name = f` is written below the function `f`.
+        """
         declaration = ""  # in a function, the name has to be a global one
         if placement.function:
             declaration = f"global {name}; "
@@ -150,7 +154,7 @@ class BodyText:
             text = placement.text.replace("{}", name, 1)
             self._cut(placement.node, declaration + text)
             return
-        # A decorator is deleted, and the name is assigned below the definition.
+        # It is a decorator.
         self._cut(placement.node)
         statement = placement.statement
         _, end = span(self._source, statement)

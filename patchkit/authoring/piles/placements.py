@@ -80,7 +80,8 @@ class Placement:
         dotted_names: The attributes, such as `vllm.v1.request.Request.append`, or items.
         value: Their new value, as an expression of the pile's module.
         node: The code that is replaced in the body.
-        text: The code that replaces it, with `{}` for the name of the value.
+        text: The code that replaces it, with `{}` for the name of the value; '' for a decorator,
+            which is deleted.
         is_plain: Whether the statement runs whenever the module is imported.
         is_new: Whether the module checks that the attribute does not exist yet.
         is_either: Whether only one of the attributes is set: the one that exists.

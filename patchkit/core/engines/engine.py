@@ -1,6 +1,6 @@
 """What patchkit knows of an engine: how its processes are known, and where its settings lie.
 
-patchkit's own engines are in `patchkit.engines`. A package adds one by the entry-point group
+patchkit's own engines are in this room. A package adds one by the entry-point group
 `patchkit.engines`, whose entries name modules with an `ENGINE`. The registry reads all of them.
 """
 

@@ -1,6 +1,6 @@
 """Rows that say how a process is recognized, and which role it enters.
 
-patchkit's own rows are in `patchkit.engines`, as part of each engine. A package adds rows for its
+patchkit's own rows are in `core/engines`, as part of each engine. A package adds rows for its
 own processes by the entry-point group `patchkit.processes`, whose entries name modules with a tuple
 `PROCESSES`. The registry reads all of them.
 """

@@ -208,7 +208,10 @@ class _ModuleSource(SourceLines):
         return False
 
     def _defines(self, at: int, name: bytes) -> bool:
-        """Whether the line is the `def` or `class` of a name."""
+        """Whether the line that begins at a byte is the `def` or `class` of a name.
+
+        In whatever scope: the same name may be that of another class elsewhere in the module.
+        """
         match = _DEFINES.match(self.source, at)
         if match is None:
             return False

@@ -235,6 +235,10 @@ def test_the_plugin_counts_unless_it_is_left_out(
     )
     monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
+    of_sglang = {
+        name.replace("VLLM", "SGLANG"): value for name, value in environ.items()
+    }
+    assert way(ways_in(of_sglang), "SGLang plugin")["mark"] == mark
 
 
 def test_run_is_seen_from_inside() -> None:

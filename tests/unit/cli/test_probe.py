@@ -274,9 +274,10 @@ def test_requests_go_to_the_server_that_is_started(probe: Python) -> None:
     assert child.stderr.count("/v1/completions tiny Hello") == 3
 
 
-def test_vllm_serve_needs_no_dashes(probe: Python, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_a_server_needs_no_dashes(probe: Python, tmp_path: Path, engine: str) -> None:
     """`--requests` may stand among its options, and the command does not get it."""
-    script = tmp_path / "vllm"
+    script = tmp_path / engine
     script.write_text(f'#!/bin/sh\nexec {sys.executable} probed_server.py "$@"\n')
     script.chmod(0o755)
     (tmp_path / "bodies.jsonl").write_text(

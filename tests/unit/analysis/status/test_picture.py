@@ -80,7 +80,7 @@ def test_a_process_that_another_package_knows_by_its_title() -> None:
 
 def test_a_child_with_vllm_that_no_row_knows() -> None:
     """A child with vLLM that no row knows is a finding by its target, unless it has a digest."""
-    unknown = line("unknown", target="pkg.stage:run")
+    unknown = line("unknown", target="pkg.stage:run", engine="vLLM")
     joined = journal(
         8, unknown, line("digest", role="worker", digest="d"), at=1, ppid=7
     )

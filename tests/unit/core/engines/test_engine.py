@@ -21,7 +21,7 @@ def engine(**fields: Any) -> Engine:
 
 
 def test_own_engines_are_found_by_their_modules() -> None:
-    """Each module of `patchkit.engines` holds one engine, named like the module."""
+    """Each of these modules holds one engine, named like the module."""
     for module, own in zip(OWN_ENGINES, own_engines(), strict=True):
         assert importlib.import_module(module).ENGINE is own
         assert own.package == module.rpartition(".")[2]

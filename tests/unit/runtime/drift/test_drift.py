@@ -10,6 +10,7 @@ from support.one_patch import BODY, MAIN, UPSTREAM, WRAP, a_world, load
 from support.packages import World, row
 from support.reviews import review
 
+from patchkit.core.rows.declaration import Role
 from patchkit.errors import ApplyError
 from patchkit.runtime.process.patch_state import APPLIED, FAILED, SKIPPED
 
@@ -157,7 +158,7 @@ def test_skipped_patches_are_not_in_the_agreed_set(world: World) -> None:
 def stamped(session: Session) -> Any:
     """The patches for a worker, as the main process writes them into a configuration."""
     config = SimpleNamespace(additional_config={})
-    session.stamp(config)
+    session.exchange_digests([Role.MAIN], [config])
     return config.additional_config["patchkit"]["worker"]
 
 
