@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 import pytest
 
 from authoring.piles.pile_of_up import (
@@ -15,6 +19,7 @@ from authoring.piles.pile_of_up import (
     observed,
     world,
 )
+from patchkit.authoring.piles.taken_values import TAKEN_TEXT
 
 __all__ = ["here", "world"]
 
@@ -175,3 +180,34 @@ def apply():
     assert here.answer(f"{rows}{start}{PROBE}") == theirs
     armed = f"import patchkit.auto\n{start}{PROBE}"
     assert here.answer(armed, PATCHKIT_PATCHES="mine") == theirs
+
+
+LOWER = """
+def f():
+    return "f"
+
+
+def register():
+    original = f
+
+    def new():
+        return "new " + original()
+
+    globals().update(f=new)
+"""
+
+
+def test_another_original_than_the_function_has_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The function is called once more with that in its place, and leaves nothing there."""
+    module = ModuleType("lower")
+    exec(LOWER, vars(module))
+    monkeypatch.setitem(sys.modules, "lower", module)
+    pack: dict[str, Any] = {}
+    exec(TAKEN_TEXT, pack)
+    original = vars(module)["f"]
+    taken = pack["Taken"](vars(module)["register"], {"f": ("lower", "f")})
+    assert taken.made_of("f", original)() == "new f"
+    assert taken.made_of("f", lambda: "other")() == "new other"
+    assert vars(module)["f"] is original
