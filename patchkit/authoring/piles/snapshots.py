@@ -342,21 +342,20 @@ def _is_comparable(
 
 
 def _is_loaded_name(module: str, name: str, value: Any) -> bool:
-    """Return whether a new name is one that a module binds itself when somebody asks for it.
-
-    The module computes names, and this one is that of a definition elsewhere in its package.
-    """
-    loader: Any = sys.modules.get(module)
-    has_loader = "__getattr__" in getattr(loader, "__dict__", {})
-    if type(loader) is ModuleType and not has_loader:
+    """Return whether a new name is one that a module binds itself when somebody asks for it."""
+    loading: Any = sys.modules.get(module)
+    namespace = getattr(loading, "__dict__", {})
+    get = namespace.get("__getattr__")
+    if get is None and type(loading) is not ModuleType:
+        get = getattr(loading, "__getattr__", None)
+    if get is None:
         return False
-    if not _is_a(value, (FunctionType, type)):
-        return False
-    home = str(value.__module__)
-    if home.partition(".")[0] != module.partition(".")[0]:
-        return False
-    namespace = getattr(sys.modules.get(home), "__dict__", {})
-    return namespace.get(name) is value
+    loaded = _MISSING
+    with contextlib.suppress(Exception):
+        loaded = get(name)
+    # It may have bound the name once more.
+    namespace[name] = value
+    return loaded is value
 
 
 def _plain(value: Any) -> Any:

@@ -93,10 +93,19 @@ def test_a_module_that_another_has_is_no_registry() -> None:
     assert list(found) == [("up", "other")]
 
 
+LOADS = """
+def __getattr__(name):
+    from up.home import C
+
+    globals()[name] = {"C": C, "D": int}[name]
+    return globals()[name]
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("def __getattr__(name): ...\n", ["D"]),
+        (LOADS, ["D"]),
         ("", ["C", "D"]),
     ],
 )
@@ -115,6 +124,7 @@ def test_a_name_that_upstream_binds_itself_is_no_change(
     after = {**before, ("up", "C"): defined, ("up", "D"): defined}
     found = [each.attribute[1] for each in snapshots.differences(before, after)]
     assert found == expected
+    assert vars(package).get("D", defined) is defined
 
 
 class Making(dict[str, Any]):
