@@ -146,6 +146,7 @@ PILES = (
             )
         ),
         stubs=("torchvision",),
+        attributes=20,
     ),
     Pile(
         "liger-kernel==0.8.5",
@@ -156,6 +157,7 @@ PILES = (
         calls=tuple(f"{_LIGER}:apply_liger_kernel_to_{name}" for name in _LIGER_MODELS),
         stubs=("torchvision",),
         packages=("transformers", "torch"),
+        attributes=160,
     ),
     Pile(
         "vllm-hi==0.1.0",
@@ -163,12 +165,14 @@ PILES = (
         environment="vllm-0.32.0",
         start=("from vllm_hi.patches import plugin", "plugin.load()"),
         stubs=("vllm.entrypoints.openai.cli_args",),
+        attributes=13,
     ),
     Pile(
         "flash-head==0.1.10",
         release="vllm==0.32.0",
         environment="vllm-0.32.0",
         start=("import flash_head", "flash_head.register()"),
+        attributes=7,
     ),
     Pile(
         "mixinputs==0.1.1",
@@ -177,6 +181,7 @@ PILES = (
         start=("import mixinputs",),
         # The wheel for CPUs is 0.8.5.post2.
         environ={"MIXINPUTS_BETA": "1.0", "VLLM_VERSION": "0.8.5"},
+        attributes=5,
     ),
     Pile(
         "unsloth-zoo==2026.10.9",
@@ -198,5 +203,6 @@ PILES = (
             "UNSLOTH_COMPILE_DISABLE": "1",
         },
         packages=("transformers", "torch", "trl", "peft"),
+        attributes=255,
     ),
 )

@@ -51,8 +51,7 @@ def test_the_rows_do_what_the_pile_does(pile: Pile, tmp_path: Path) -> None:
     assert "start_ours" not in done.faults
     assert len(done.same) >= pile.attributes, done
     _number, _in_rows, _listed, silent = adopt_piles.scanned(pile, rows)
-    if pile.name != "vllm-rbln":  # its functions that register are decorated
-        assert silent == []
+    assert silent == []
     if pile.name in FREQUENT:
         assert done.more == []
 
