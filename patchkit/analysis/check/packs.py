@@ -81,11 +81,21 @@ def _read_loosely(
     pack = PackSource(name)
     without_body = [patch for patch in patches if not pack.has_body(patch)]
     declared = {patch.body for patch in patches}
-    findings = list(_without_row(pack, declared))
+    # A row that names a body with the pack in front means it: one finding is enough.
+    meant = {_without_pack(name, str(body)) for body in declared}
+    findings = list(_without_row(pack, declared | meant))
     findings += _without_body(pack, without_body)
     if not findings:
         raise error
     return [row_of(name, patch) for patch in patches], findings
+
+
+def _without_pack(pack: str, body: str) -> str:
+    """Return the name of a body without the name of its pack in front, or of a part of it."""
+    name = body.rpartition(".")[2]
+    if f".{pack}.{name}".endswith(f".{body}"):
+        return name
+    return body
 
 
 def _without_row(
@@ -116,7 +126,11 @@ def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Find
         bodies = [*pack.bodies]
         # `patch_a.py` is the file of the body `patch_a`.
         meant = get_close_matches(str(patch.body).removesuffix(".py"), bodies, 1, _SLIP)
-        if meant:
+        plain = _without_pack(pack.name, str(patch.body))
+        if plain in pack.bodies and plain != patch.body:
+            message += f" by this name; did you mean {plain}?"
+            fix = f"name {plain} in the row, without the pack's name in front"
+        elif meant:
             message += f"; did you mean {meant[0]}?"
             fix = f"name {meant[0]} in the row"
         file, line = pack.row_place(patch.name)
@@ -174,6 +188,9 @@ class PackSource:
         """
         if patch.body is None or patch.body in self.bodies:
             return True
+        # Python's search looks at what follows the last dot alone.
+        if "." in patch.body:
+            return False
         # The body may also be a folder, or a compiled module.
         folders = [str(folder) for folder in self._folders]
         dotted_name = f"{self.name}.{patch.body}"

@@ -12,11 +12,11 @@ from patchkit.analysis.check.codes import (
     near_selectors,
 )
 from patchkit.analysis.check.comparison import Difference, differences
-from patchkit.analysis.check.coverage import released
+from patchkit.analysis.check.coverage import Coverage, packages_of, released
 from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
-from patchkit.analysis.upstream.reading.releases import Library, find_releases
+from patchkit.analysis.upstream.reading.releases import Library, find_versions
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.health import contradictions
 from patchkit.cli.output import progress_bar, say
@@ -25,7 +25,7 @@ from patchkit.cli.report.release_spans import release_spans
 from patchkit.cli.used_packs import packs_line
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
-from patchkit.errors import SettingsError, UpstreamError
+from patchkit.errors import SettingsError, UpstreamError, shown, some_of
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
@@ -107,6 +107,9 @@ def _refuse_nothing_checked(
     Raises:
         UpstreamError: The releases are of other packages, or out of the range of every patch.
     """
+    # If a pack or a release could not be read, a finding says why nothing was checked.
+    if not report.releases or _is_unread(report):
+        return
     if not report.patches:  # such as releases of `vllm-ascend`, for patches of `vllm`
         projects = dict.fromkeys(
             release.partition(" ")[0] for release in report.releases
@@ -176,12 +179,12 @@ def check_patches(
             beside=inputs.rows_beside(packs, rows),
         )
         report = check.run(progress)
-        # If a pack or a release could not be read, a finding says why nothing was checked.
-        if rows and report.releases and not _is_unread(report):
+        if rows:
             _refuse_nothing_checked(report, packages, inverse=inverse)
         diffs: Sequence[Difference] = ()
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
+    _tell_unchecked(rows, releases, report, release_options)
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
@@ -195,6 +198,39 @@ def _rows_to_check(
     if not names and all(is_own_pack(row.pack) for row in rows):
         say(packs_line([]))
     return rows, faults
+
+
+def _tell_unchecked(
+    rows: Sequence[Row],
+    releases: Sequence[CheckedRelease],
+    report: Report,
+    release_options: options.ReleaseOptions,
+) -> None:
+    """Say which patches are for other upstreams than those whose releases the project names.
+
+    Args:
+        rows: The patches that were checked.
+        releases: The releases that they were checked against.
+        report: The report, which says which of these could not be read.
+        release_options: The releases that were asked for, by an option or by the project.
+    """
+    default = options.ReleaseOptions().with_project_default()
+    if release_options != default or not default.releases:
+        return
+    if report.unreadable:
+        return  # what these are for cannot be told, and a finding names them
+    coverage = Coverage(rows, releases)
+    unchecked: dict[str, list[str]] = {}
+    for row in rows:
+        if is_own_pack(row.pack):
+            continue
+        if not any(coverage.concerns(row, release) for release in releases):
+            package, *_ = packages_of([row])
+            unchecked.setdefault(package, []).append(row.name)
+    file = shown(Project.read().file or "")
+    for package, names in unchecked.items():
+        found = f"{file} names no releases of {package}"
+        say(f"not checked, as {found}: {some_of(names)}")
 
 
 def _is_unread(report: Report) -> bool:
@@ -236,6 +272,5 @@ def _versions_on_index(
     versions: dict[str, list[str]] = {}
     for release in releases:
         if not release.is_local and release.project not in versions:
-            on_index = find_releases(release.project, library)
-            versions[release.project] = [published.version for published in on_index]
+            versions[release.project] = find_versions(release.project, library)
     return versions

@@ -2,18 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import click
 
-from patchkit.analysis.check.comparison import compare, ends, release_of_version
+from patchkit.analysis.check.comparison import (
+    Comparison,
+    compare,
+    ends,
+    release_of_version,
+)
 from patchkit.analysis.check.coverage import package_of, released
-from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.opening import on_index, tell_files
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say
 from patchkit.cli.report.as_json import diff_json
 from patchkit.cli.report.releases import print_diff
+from patchkit.core.lock.format import Lock
+from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical
 
@@ -37,6 +45,12 @@ from patchkit.core.versions.requirements import canonical
 )
 @click.option("--wheel", metavar="FILE", help="To a wheel, or a source distribution.")
 @click.option(
+    "--of",
+    "distribution",
+    metavar="DIST",
+    help="Only what it changes in this one; default: in each, or with an option above in one.",
+)
+@click.option(
     "--lock", metavar="FILE", help="The lock; default: the project's or the packs'."
 )
 @inputs.library_option
@@ -50,6 +64,7 @@ def command(
     is_here: bool,
     path: str | None,
     wheel: str | None,
+    distribution: str | None,
     lock: str | None,
     library: Library,
     packs: tuple[str, ...],
@@ -72,26 +87,111 @@ def command(
     release_options = options.ReleaseOptions(path=path, wheel=wheel, here=is_here)
     (row,), _findings = inputs.rows_of(packs, [name])
     reviewed = options.locks_of(lock).of_all([row])
-    package = released([row])[0]
+    is_end_named = bool(old or ends_named)
+    pages = []
+    for package in _packages(row, distribution, is_end_named=is_end_named):
+        ends_of_package = _Ends(package, old, new, release_options)
+        pages.append(_compared(row, ends_of_package, reviewed, library))
+    if form == "json":
+        comparisons = [entry for page in pages for entry in page.comparisons]
+        click.echo(diff_json(name, pages[0].first, pages[0].last, comparisons))
+        return
+    for page in pages:
+        if not page.is_nothing_newer:
+            print_diff(f"{name}: {page.first} to {page.last}", page.comparisons)
+
+
+class _Ends(NamedTuple):
+    """The two releases to compare, as the command line names them.
+
+    Args:
+        package: The import package whose releases they are.
+        old: The version to compare from; None if none is named.
+        new: The version to compare to; None if none is named.
+        local: The options that name what is compared with, if that is no release.
+    """
+
+    package: str
+    old: str | None
+    new: str | None
+    local: options.ReleaseOptions
+
+
+class _Page(NamedTuple):
+    """The targets of a patch in one distribution, in two releases.
+
+    Args:
+        first: The name of the older release.
+        last: The name of the newer release.
+        comparisons: The targets, each in both.
+        is_nothing_newer: Whether there is no newer release to compare with.
+    """
+
+    first: str
+    last: str
+    comparisons: Sequence[Comparison]
+    is_nothing_newer: bool
+
+
+def _packages(row: Row, distribution: str | None, *, is_end_named: bool) -> list[str]:
+    """Return the import packages whose targets are compared.
+
+    Args:
+        row: The patch.
+        distribution: The value of `--of`.
+        is_end_named: Whether an option names a version, which is one of a single distribution.
+
+    Returns:
+        All that it changes, or the first if an end is named.
+
+    Raises:
+        UsageError: It changes nothing in the distribution.
+    """
+    packages = released([row])
+    if distribution is not None:
+        for package in packages:
+            if canonical(package) == canonical(distribution):
+                return [package]
+        expected = ", ".join(map(canonical, packages))
+        raise click.UsageError(
+            f"--of: found {distribution!r}, expected one of {expected}"
+        )
+    if is_end_named and len(packages) > 1:
+        first, second, *_ = map(canonical, packages)
+        say(
+            f"compared: what {row.name} changes in {first}; --of {second} is for others"
+        )
+        return packages[:1]
+    return packages
+
+
+def _compared(row: Row, ends_named: _Ends, reviewed: Lock, library: Library) -> _Page:
+    """Compare the targets of a patch in one package.
+
+    Args:
+        row: The patch.
+        ends_named: The package, and the releases to compare.
+        reviewed: What was reviewed, which chooses the older release if none is named.
+        library: The library, for releases on the index.
+    """
+    package, old, new, local = ends_named
     changes = [change for change in row.patch.parts if package_of(change) == package]
     targets = list(dict.fromkeys(change.place for change in changes))
-    releases = on_index(canonical(package), library)
+    releases = on_index(canonical(package), library, telling=False)
     first, last = ends(row, releases, reviewed, old, new)
     is_nothing_newer = False
-    if any(release_options):
-        last = inputs.open_packages(release_options, [package], library)[0]
+    if any(local):
+        last = inputs.open_packages(local, [package], library)[0]
         if old is None:
             first = _unedited(last, releases, targets) or first
         if first.name == last.name:  # the heads of the diff would be the same
-            last = replace(last, name=f"{last.name} {_origin(release_options)}")
+            last = replace(last, name=f"{last.name} {_origin(local)}")
     elif first is last and new is None:
         is_nothing_newer = True
         say(f"no release is newer than {first.name}; --from compares with an older one")
+    tell_files((first, last), library)
     comparisons = [compare(target, first, last) for target in targets]
-    if form == "json":
-        click.echo(diff_json(name, first.name, last.name, comparisons))
-    elif not is_nothing_newer:
-        print_diff(f"{name}: {first.name} to {last.name}", comparisons)
+    return _Page(first.name, last.name, comparisons, is_nothing_newer)
 
 
 def _unedited(

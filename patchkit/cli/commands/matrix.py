@@ -11,7 +11,7 @@ from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.lanes import read_lanes
 from patchkit.analysis.check.matrix import Case, boundaries, cases, few
 from patchkit.analysis.check.opening import on_index
-from patchkit.analysis.upstream.reading.releases import Library, find_releases
+from patchkit.analysis.upstream.reading.releases import Library, find_versions
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import to_json
@@ -138,7 +138,7 @@ def _list_boundaries(
 
     @cache
     def versions_on_index(name: str) -> list[str]:
-        return [release.version for release in find_releases(name, library)]
+        return find_versions(name, library)
 
     lanes = read_lanes(file)
     runnable = [

@@ -7,7 +7,7 @@ import click
 
 from patchkit.analysis.check.comparison import base_of
 from patchkit.analysis.check.coverage import packages_of, released
-from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.opening import on_index, tell_files
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
@@ -83,7 +83,7 @@ def command(
     rebases: list[Rebase] = []
     try:
         with Library(offline=offline, notice=say) as library, progress_bar():
-            releases = on_index(canonical(package), library)
+            releases = on_index(canonical(package), library, telling=False)
             for row in rows:
                 if package not in packages_of([row]):
                     say(f"{row.name}: left as it is, it changes nothing of {package}")
@@ -91,6 +91,7 @@ def command(
                 old_release, new_release = base_of(
                     row, releases, locks.of_all([row]), old, new
                 )
+                tell_files((old_release, new_release), library)
                 pack = PackSource(row.pack)
                 rebase = Rebase(row, old_release, new_release, pack, keep=keep)
                 _run(rebase, releases, write=not dry_run, offline=offline)

@@ -25,6 +25,8 @@ from patchkit.errors import some_of
 
 _FINGERPRINT = 8
 """The number of characters of a fingerprint that are shown."""
+_LABEL = len("nightlies")
+"""The least width of the column that says which history a line is of."""
 _STYLES = {
     "present": "ok",
     "absent": "note",
@@ -43,10 +45,19 @@ def print_diff(title: str, comparisons: Sequence[Comparison]) -> None:
     """
     out = console()
     out.print(Text(title, style="heading"), soft_wrap=True)
+    printed: dict[str, Target] = {}
     for comparison in comparisons:
-        heading = f"{comparison.target}: {_verdict(comparison)}"
+        _heads, _, hunks = comparison.diff.partition("\n@@")
+        verdict = _verdict(comparison)
+        # Two names of one function have changed alike: one diff is enough.
+        earlier = printed.setdefault(hunks, comparison.target)
+        is_told = bool(hunks) and earlier is not comparison.target
+        if is_told:
+            verdict += f", as {earlier}"
+        heading = f"{comparison.target}: {verdict}"
         out.print(Text(heading, style="name"), soft_wrap=True)
-        print_diff_lines(comparison.diff.splitlines(), out)
+        if not is_told:
+            print_diff_lines(comparison.diff.splitlines(), out)
 
 
 def _verdict(comparison: Comparison) -> str:
@@ -223,9 +234,10 @@ def break_lines(name: str, breaks: Mapping[str, Break]) -> str:
         Two lines for each history, and a line for each fault.
     """
     lines = [name]
+    width = max(_LABEL, *map(len, breaks))
     for history, holds, breaks_on in _ends(breaks):
-        lines.append(f"  {history:9}  holds on {holds}")
-        lines.append(f"  {'':9}  breaks on {breaks_on}")
+        lines.append(f"  {history:{width}}  holds on {holds}")
+        lines.append(f"  {'':{width}}  breaks on {breaks_on}")
     lines += [f"  {fault}" for fault in _faults(breaks)]
     return "\n".join(lines)
 

@@ -165,6 +165,8 @@ def _match_bodies(
     pack_checks = _FieldChecks(pack)
     for body, name in declared.items():
         expected = "the name of a module 'patch_<module>'"
+        if isinstance(body, str) and body.startswith(f"{pack}."):
+            expected = f"{body.removeprefix(pack)[1:]!r}, without the pack's name"
         row_checks = _FieldChecks(pack, name)
         row_checks.require_match(_BODY, "body", body, expected)
     if declared and not folders:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,15 @@ def shop(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_only_in(monkeypatch, tmp_path / "wheels")
     monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
     monkeypatch.chdir(tmp_path)
+
+
+def write_wheel(folder: Path, release: str, package: str, module: str) -> None:
+    """Write the wheel of a release such as `up-1.0`, of a package that has one module `mod`."""
+    file = folder / f"{release}-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"{package}/__init__.py", "")
+        archive.writestr(f"{package}/mod.py", module)
+        archive.writestr(f"{release}.dist-info/METADATA", "")
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> Any:

@@ -74,11 +74,35 @@ def test_check_names_the_files_that_it_reads(
     main([*check, "win_arm64"])
     printed = capsys.readouterr()
     assert json.loads(printed.out)["files"] == {"up 1.0": f"up-1.0-{LINUX}.whl"}
-    assert f"up 1.0 is read from up-1.0-{LINUX}.whl, which pip would not" in printed.err
+    assert "up 1.0 has no file for win_arm64, CPython" in printed.err
+    assert printed.err.rstrip().endswith(f"; read from up-1.0-{LINUX}.whl")
     main([*check, "win_amd64"])
     printed = capsys.readouterr()
     assert json.loads(printed.out)["files"] == {"up 1.0": f"up-1.0-{WINDOWS}.whl"}
-    assert "pip would not" not in printed.err
+    assert "has no file" not in printed.err
+
+
+def test_only_releases_that_are_read_are_told_of(
+    folder: Path,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`diff` and `history` list all releases to choose from, and read two of them."""
+    monkeypatch.setenv("PATCHKIT_PATCHES", "pack")
+    replace = "Replace('up.lib:g', by='g')"
+    world.pack(
+        row("p", "patch_a", replace, requires="('up>=1',)"), patch_a="def g(): ..."
+    )
+    for version in ("0.1", "1.1"):
+        write_wheels(world.folder, {version: {"lib": "def g(): ..."}})
+        made = world.folder / f"up-{version}-py3-none-any.whl"
+        made.rename(made.with_name(f"up-{version}-{LINUX}.whl"))
+    for words in (["diff", "p"], ["history", "p"]):
+        main([*words, "--platform", "win_arm64"])
+        told = capsys.readouterr().err
+        assert "up 1.1 has no file for win_arm64" in told
+        assert "up 0.1" not in told
 
 
 @pytest.mark.parametrize(

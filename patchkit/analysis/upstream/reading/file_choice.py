@@ -99,19 +99,17 @@ def foreign_files(
         machine: The machine.
 
     Returns:
-        The sentence, with the file of the newest of these releases; '' if there are none.
+        A short sentence, for a single release with the name of its file; '' if there are none.
     """
     foreign = [(version, file) for version, file in chosen if not file.is_installable]
     if not foreign:
         return ""
     oldest, _ = foreign[0]
     newest, file = foreign[-1]
-    name = file.link.filename
-    reading = f"{project} {newest} is read from {name}"
-    if len(foreign) > 1:
-        releases = f"{project} {oldest} to {newest}, {len(foreign)} releases"
-        reading = f"{releases}: read from files such as {name}"
+    if len(foreign) == 1:
+        name = file.link.filename
+        return f"{project} {newest} has no file for {machine}; read from {name}"
     return (
-        f"{reading}, which pip would not install on {machine}; "
-        "--platform and --python name another machine"
+        f"{project} {oldest} to {newest}: {len(foreign)} releases have no file for {machine}; "
+        "read from files for others"
     )

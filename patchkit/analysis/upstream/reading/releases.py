@@ -190,7 +190,9 @@ def _reader(file: Path) -> Reader:
     return SdistReader(lambda: contextlib.nullcontext(file))
 
 
-def find_releases(spec: str, library: Library) -> list[Release]:
+def find_releases(
+    spec: str, library: Library, *, telling: bool = True
+) -> list[Release]:
     """Find the releases that a requirement allows.
 
     A pre-release is compared as its release would be, and taken only if the requirement names a
@@ -201,6 +203,7 @@ def find_releases(spec: str, library: Library) -> list[Release]:
     Args:
         spec: The requirement, such as `vllm>=0.20,<0.34`.
         library: Where the releases come from.
+        telling: Whether the notice is given; not for releases of which only some will be read.
 
     Returns:
         The releases, the oldest first.
@@ -209,13 +212,8 @@ def find_releases(spec: str, library: Library) -> list[Release]:
         RequirementError: The requirement cannot be read.
         UpstreamError: No index knows the project, or none can be asked.
     """
-    requirement = parse_requirement(spec)
-    files: dict[ReleaseVersion, list[Link]] = {}
-    for link in library.index.links(requirement.name):
-        version = parse_version(link.version)
-        if version and _allows(requirement.specifier, version, link):
-            files.setdefault(version, []).append(link)
-    project = canonical(requirement.name)
+    files = _files_by_version(spec, library)
+    project = canonical(parse_requirement(spec).name)
     releases = []
     chosen = []
     for version in sorted(files):
@@ -223,9 +221,36 @@ def find_releases(spec: str, library: Library) -> list[Release]:
         chosen.append((version.public, file))
         releases.append(Release(project, version.public, file.link, library))
     text = foreign_files(project, chosen, library.machine)
-    if text:
+    if text and telling:
         library.notice(text)
     return releases
+
+
+def find_versions(project: str, library: Library) -> list[str]:
+    """List the versions of the releases of a project, of which none is to be read.
+
+    Args:
+        project: The name of the project.
+        library: Where the releases come from.
+
+    Returns:
+        The versions, the oldest first, without pre-releases and without yanked ones.
+
+    Raises:
+        UpstreamError: No index knows the project, or none can be asked.
+    """
+    return [version.public for version in sorted(_files_by_version(project, library))]
+
+
+def _files_by_version(spec: str, library: Library) -> dict[ReleaseVersion, list[Link]]:
+    """Group the files on the index by version, for the versions that a requirement allows."""
+    requirement = parse_requirement(spec)
+    files: dict[ReleaseVersion, list[Link]] = {}
+    for link in library.index.links(requirement.name):
+        version = parse_version(link.version)
+        if version and _allows(requirement.specifier, version, link):
+            files.setdefault(version, []).append(link)
+    return files
 
 
 def _allows(specifier: Any, version: ReleaseVersion, link: Link) -> bool:

@@ -91,6 +91,17 @@ _SAME = frozenset(
     }
 )
 """Decorators outside the release that return the object that they decorate."""
+_CLASSMETHODS_OF_CLS = frozenset(
+    {
+        "pydantic.field_validator",
+        "pydantic.functional_validators.field_validator",
+        "pydantic.functional_validators.model_validator",
+        "pydantic.model_validator",
+        "pydantic.root_validator",
+        "pydantic.validator",
+    }
+)
+"""Decorators that make a classmethod of a function whose first parameter is called `cls`."""
 _ROUTES = ("fastapi.APIRouter.", "fastapi.FastAPI.")
 """Classes whose methods are decorators that return the object that they decorate."""
 _WRAPS = frozenset(
@@ -135,6 +146,7 @@ class DecoratorEffect:
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
         bases: Classes that it adds to the bases of a class.
         options: Its keyword arguments; "**" stands for those that it is passed as `**options`.
+        binds_cls: Whether it makes a classmethod of a function whose first parameter is `cls`.
     """
 
     outcome: DecoratorOutcome
@@ -145,6 +157,7 @@ class DecoratorEffect:
     dataclass: str = ""
     bases: tuple[Value, ...] = ()
     options: dict[str, ast.expr] = field(default_factory=dict)
+    binds_cls: bool = False
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
@@ -204,6 +217,8 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
             return None, ast.unparse(decorator)
         if effect.kind is not None:
             descriptor = effect.kind
+        elif effect.binds_cls and descriptor is None and _is_of_cls(node):
+            descriptor = Kind.CLASSMETHOD
         elif effect.outcome.result in (WRAPS.result, WRAPS_ASYNC.result):
             if descriptor in _NOT_WRAPPABLE:
                 return None, ast.unparse(decorator)
@@ -218,6 +233,12 @@ def function_kind(lookup: Lookup, node: Def, scope: Scope) -> tuple[Kind | None,
     if scope.classes:
         kind = AS_METHOD[kind]
     return kind, ""
+
+
+def _is_of_cls(node: Def) -> bool:
+    """Whether the first parameter of a function is called `cls`."""
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    return bool(parameters) and parameters[0].arg == "cls"
 
 
 def signature_below(lookup: Lookup, node: Def, scope: Scope) -> Signature | None:
@@ -294,7 +315,8 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
     if name in DATACLASSES:
         return DecoratorEffect(SAME, dataclass=DATACLASSES[name], options=options)
     if name in _SAME or name.startswith(_ROUTES):
-        return DecoratorEffect(SAME, options=options)
+        binds_cls = name in _CLASSMETHODS_OF_CLS
+        return DecoratorEffect(SAME, options=options, binds_cls=binds_cls)
     if name in _WRAPS:
         return DecoratorEffect(WRAPS)
     return _UNKNOWN_EFFECT

@@ -242,8 +242,8 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     if kind == "basemodel":
         keywords = [keyword.arg for keyword in getattr(node.value, "keywords", ())]
         return field._replace(on_class=name.startswith("_") or "deprecated" in keywords)
-    if kind == "typeddict":  # its fields are keys
-        return field._replace(on_class=False)
+    if kind == "typeddict":  # fields are keys; a value stays on the class that has it
+        return field._replace(on_class=None)
     if field.on_class or in_slot is False:
         return field  # as its default alone decides
     # The default leaves no attribute, but a slot does; None if it is not known whether it has one.

@@ -23,11 +23,12 @@ from patchkit.analysis.upstream.resolving.classes import (
 from patchkit.analysis.upstream.resolving.constructors import generated_method
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.machinery import (
+    CALLED_BY_METACLASS,
     OF_TYPE,
     SET_BY_PYTHON,
     STANDS_FOR,
 )
-from patchkit.analysis.upstream.resolving.outside import has_member
+from patchkit.analysis.upstream.resolving.outside import as_typing, has_member
 from patchkit.analysis.upstream.resolving.syntax import (
     is_private,
 )
@@ -250,6 +251,8 @@ def _inherited_default(field: Value, search_following: Callable[[], Values]) -> 
     if not field.on_class:
         for base in search_following():
             if base.state == "present" and base.on_class:
+                if not base.is_sure:
+                    return field.unsure(f"{base.qualname} may leave it on the class")
                 return replace(
                     field, on_class=True, reason=f"as {base.qualname} left it"
                 )
@@ -315,10 +318,19 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         if open_reason:
             return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
-        return (_inherited(_TYPE, name),)
+        return (_of_type(lookup, value, name),)
     if name in SET_BY_PYTHON:
         return (undecided(f"{name} is one that Python itself may set"),)
     return (absent_from(value, classes, name),)
+
+
+def _of_type(lookup: Lookup, value: Value, name: str) -> Value:
+    """Return what a class has as an instance of `type`; unsure if its metaclass may differ."""
+    of_type = _inherited(_TYPE, name)
+    bases = {as_typing(ancestor.dotted) for ancestor in mro(lookup, value)}
+    if name == "__call__" and not bases.isdisjoint(CALLED_BY_METACLASS):
+        return of_type.unsure("its metaclass has one of its own")
+    return of_type
 
 
 def _of_metaclass(lookup: Lookup, value: Value, name: str) -> Values:

@@ -1,7 +1,6 @@
 """Finds module attributes that no statement binds: the module's `__getattr__` or code sets them."""
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +18,6 @@ from patchkit.analysis.upstream.resolving.values import (
     absent,
     undecided,
 )
-
-_REPLACES = re.compile(rb"\bmodules\[__name__\]\s*=[^=]")
 
 
 def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
@@ -73,17 +70,6 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         is_sure=False,
     )
     return (value,)
-
-
-def replaces_itself(tree: ModuleTree) -> bool:
-    """Whether a module puts another object in its place in `sys.modules`.
-
-    Args:
-        tree: The module, whose text is searched for an assignment to `modules[__name__]`.
-    """
-    return tree.remember_with_file(
-        "replaced", lambda: bool(_REPLACES.search(tree.source))
-    )
 
 
 def _returns(

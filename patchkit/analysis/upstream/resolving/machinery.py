@@ -190,6 +190,9 @@ STANDS_FOR = {
 }
 """For a metaclass of the standard library, a class that has what it puts on classes."""
 
+CALLED_BY_METACLASS = frozenset({"msgspec.Struct", "typing.TypedDict"})
+"""Classes whose metaclass has a `__call__` of its own, in place of that of `type`."""
+
 
 def may_be_set(dotted: str, name: str) -> bool:
     """Whether a package puts a name on classes in some of its releases.

@@ -2,11 +2,17 @@
 
 import ast
 import builtins
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from patchkit.analysis.upstream.resolving import expressions, lazy, literals
+from patchkit.analysis.upstream.resolving import (
+    expressions,
+    lazy,
+    lazy_modules,
+    literals,
+)
 from patchkit.analysis.upstream.resolving.bindings import (
     UNBOUND,
     BindingCase,
@@ -16,6 +22,7 @@ from patchkit.analysis.upstream.resolving.deciding import Conditions, Platform
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.analysis.upstream.resolving.namespaces import dynamic_binding
+from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -45,6 +52,10 @@ _SET_ON_MODULES = frozenset(
 """Attributes that Python sets on modules."""
 _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 """Names that no star import binds: they are private, and no `__all__` lists them."""
+_ALL_CHANGED = re.compile(
+    rb"^[ \t]+__all__\s*(\+=|\.(append|extend|insert)\b)", re.MULTILINE
+)
+"""A statement in a block that adds names to `__all__`."""
 
 
 class ReleaseLookup(Lookup):
@@ -84,12 +95,26 @@ class ReleaseLookup(Lookup):
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
+        if lazy_modules.replaces_itself(tree):
+            return self._has_lazily(module, name)
         values_of_all: list[Value] = []
         for case in self.binding_cases(tree, "__all__"):
             values_of_all += self.bound_values(case, Scope(tree))
-        if values_of_all:
-            return literals.contains(values_of_all, name)
-        return self._exports_without_all(tree, name)
+        if not values_of_all:
+            return self._exports_without_all(tree, name)
+        is_listed = literals.contains(values_of_all, name)
+        if is_listed is False and _functions_list_names(tree):
+            return None  # they may list this one
+        return is_listed
+
+    def _has_lazily(self, module: str, name: str) -> bool | None:
+        """Whether a module has a name that puts another object in its place; None if unknown."""
+        states = {value.state for value in self.module_attribute(module, name)}
+        if states == {"present"}:
+            return True
+        if states == {"absent"}:
+            return False
+        return None
 
     def _exports_without_all(self, tree: ModuleTree, name: str) -> bool | None:
         """Whether a star import binds a name where there is no `__all__`: every public one.
@@ -224,12 +249,8 @@ class ReleaseLookup(Lookup):
             return (self._attribute_without_source(module, name),)
         if tree.fault:
             return (undecided(f"{tree.path}: {tree.fault}"),)
-        if lazy.replaces_itself(tree):
-            return (
-                undecided(
-                    f"{module} puts something else into sys.modules under its name"
-                ),
-            )
+        if lazy_modules.replaces_itself(tree):
+            return lazy_modules.replaced_values(self, tree, name)
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)
@@ -301,12 +322,19 @@ class ReleaseLookup(Lookup):
         reason = f"{child} is also a module, which takes its place once imported"
         return (self.module(child).unsure(reason),)
 
+    def _doubted_if_lazy(self, tree: ModuleTree, name: str, submodule: Value) -> Value:
+        """Return a submodule as unsure if the `__getattr__` of its package provides its name."""
+        lazily = lazy.lazy_values(self, tree, name)
+        if any(value.state == "present" for value in lazily):
+            return submodule.unsure(f"the __getattr__ of {tree.name} may provide it")
+        return submodule
+
     def _unbound(self, tree: ModuleTree, name: str) -> Values:
         """Return what Python finds if no statement of the module binds a name."""
         if tree.is_package:
             submodule = self.module(f"{tree.name}.{name}")
             if submodule.state != "absent":
-                return (submodule,)
+                return (self._doubted_if_lazy(tree, name, submodule),)
         if name in _SET_ON_MODULES:
             value = Value(
                 "present", Kind.CONSTANT, tree.name, name, tree, reason="set by Python"
@@ -322,6 +350,20 @@ class ReleaseLookup(Lookup):
         if bound_later and all(value.state == "absent" for value in values):
             return (undecided(bound_later),)
         return values
+
+
+def _functions_list_names(tree: ModuleTree) -> bool:
+    """Whether a function of a module adds names to its `__all__`, as a decorator may."""
+    return tree.remember_with_file("all changed", lambda: _changes_all(tree))
+
+
+def _changes_all(tree: ModuleTree) -> bool:
+    """Search the functions of a module; see `_functions_list_names`, which remembers it."""
+    # Most modules have none: a search of the text spares them the walk.
+    if not _ALL_CHANGED.search(tree.source):
+        return False
+    functions = [node for node in ast.walk(tree.tree) if isinstance(node, DEFS)]
+    return any(_ALL_CHANGED.search(ast.unparse(node).encode()) for node in functions)
 
 
 def _bound_later(lookup: Lookup, tree: ModuleTree, name: str) -> str:

@@ -95,6 +95,16 @@ def test_a_body_that_is_nearly_named_is_told(
         assert finding.fix == f"write {named}.py, or delete the row"
 
 
+def test_a_body_is_named_without_its_pack(world: World) -> None:
+    """One finding says to leave the pack's name out; the body counts as named by the row."""
+    world.pack(row("p", "pack.patch_a", WRAP), patch_a=BODY)
+    report = checked([subject("1.0", mod="def f(): ...")])
+    assert codes(report) == ["PK502"]
+    finding = only_finding(report, "PK502")
+    assert finding.message.endswith("by this name; did you mean patch_a?")
+    assert finding.fix == "name patch_a in the row, without the pack's name in front"
+
+
 def test_what_provides_a_package_stands_for_it(world: World) -> None:
     """A release of another distribution that holds `up` is held against the bounds on `up`."""
     old_range = row("old", "patch_a", REPLACE, requires="('up>=1,<2',)")

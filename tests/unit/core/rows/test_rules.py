@@ -341,6 +341,12 @@ def test_a_body_is_called_patch_something(
     assert "patch_<module>" in error.expected
 
 
+def test_a_body_is_named_without_its_pack(write_pack: Callable[..., Path]) -> None:
+    """Of a body with the pack's name in front, the error says what is expected instead."""
+    write_pack("my_pack", pack_source(row_source(body="'my_pack.patch_a'")))
+    assert pack_refusal("my_pack").expected == "'patch_a', without the pack's name"
+
+
 def test_a_pack_that_is_a_plain_module_is_refused(
     write_pack: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from analysis.upstream.memory import resolve
+from patchkit.analysis.upstream.resolving.values import Kind
 
 # As Ray writes `PublicAPI`: with or without options, and a function of the module does the work.
 ARGS = """
@@ -208,3 +209,23 @@ def _binds(
     except TypeError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameter", "kind"),
+    [
+        ("pydantic.model_validator(mode='before')", "cls", Kind.CLASSMETHOD),
+        ("pydantic.root_validator(pre=True)", "cls", Kind.CLASSMETHOD),
+        ("pydantic.model_validator(mode='after')", "self", Kind.METHOD),
+        ("pydantic.model_serializer", "cls", Kind.METHOD),
+    ],
+)
+def test_validators_of_pydantic_are_class_methods(
+    decorator: str, parameter: str, kind: Kind
+) -> None:
+    """One is made of a function whose first parameter is `cls`."""
+    source = (
+        "import pydantic\nclass K(pydantic.BaseModel):\n"
+        f" @{decorator}\n def f({parameter}, values): ..."
+    )
+    assert resolve(source, "K.f").kind is kind

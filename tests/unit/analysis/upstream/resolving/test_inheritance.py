@@ -194,6 +194,8 @@ FIELDS = program(__file__, "fields")
         ("Row.a", "field"),
         ("Row._replace", "undecidable"),
         ("Keys.a", "field, no attribute"),
+        ("Keys.b", "field, not sure"),
+        ("MoreKeys.b", "field, not sure"),
         ("Colour.RED", "constant"),
         ("Colour.note", "absent"),
         ("Colour.shout", "method"),

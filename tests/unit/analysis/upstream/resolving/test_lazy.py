@@ -106,3 +106,18 @@ def test_a_computed_lazy_value_is_present() -> None:
     resolution = resolve(source, "x")
     assert (resolution.state, resolution.is_sure) == ("present", False)
     assert resolve(source, "y").state == "absent"
+
+
+def test_a_submodule_of_the_name_of_a_lazy_value_is_not_sure() -> None:
+    """Which of the two the package has depends on what was imported before."""
+    source = """
+_E = {'tool': 'up.tool:tool'}
+def __getattr__(name):
+    if name in _E:
+        return load(_E[name])
+    raise AttributeError(name)
+"""
+    resolution = resolve(source, "tool", tool="def tool(): ...")
+    assert (resolution.state, resolution.is_sure) == ("present", False)
+    resolution = resolve("", "tool", tool="def tool(): ...")
+    assert (resolution.kind, resolution.is_sure) == (Kind.MODULE, True)

@@ -14,7 +14,7 @@ import pytest
 import typing_extensions
 from support.programs import program
 
-from analysis.upstream.memory import release
+from analysis.upstream.memory import release, resolve
 from patchkit.analysis.upstream.resolving import machinery
 from patchkit.core.rows.target import Target
 
@@ -138,3 +138,17 @@ def test_what_is_in_no_table_may_be_set(cls: type) -> None:
     )
     for name in own - tables:
         assert machinery.may_be_set(f"{package.lstrip('_')}.X", name), name
+
+
+@pytest.mark.parametrize(
+    ("source", "is_sure"),
+    [
+        ("import msgspec\nclass K(msgspec.Struct): ...", False),
+        ("from typing import TypedDict\nclass K(TypedDict): ...", False),
+        ("class K: ...", True),
+    ],
+)
+def test_a_metaclass_may_have_its_own_call(source: str, is_sure: bool) -> None:
+    """`K.__call__` is that of `type`, unless the metaclass of a struct or a dict has another."""
+    resolution = resolve(source, "K.__call__")
+    assert (resolution.state, resolution.is_sure) == ("present", is_sure)

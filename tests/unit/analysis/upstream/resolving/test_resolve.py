@@ -160,6 +160,21 @@ def test_a_computed_all_leaves_names_undecidable() -> None:
     assert resolve("from .a import *", "y", a=module_a).state == "undecidable"
 
 
+def test_an_all_that_a_function_extends_leaves_names_undecidable() -> None:
+    """A decorator that adds names to `__all__`, as those of torch.onnx do, may add any."""
+    module_a = """
+__all__ = ['x']
+x = y = 1
+def _export(name):
+    def wrapper(function):
+        __all__.append(name)
+        return function
+    return wrapper
+"""
+    assert resolve("from .a import *", "x", a=module_a).state == "present"
+    assert resolve("from .a import *", "y", a=module_a).state == "undecidable"
+
+
 def test_an_import_of_a_missing_name_is_no_variant() -> None:
     """A try whose import cannot succeed in this release leaves its handler alone."""
     source = "try:\n from .a import x\nexcept ImportError:\n from .a import y as x"

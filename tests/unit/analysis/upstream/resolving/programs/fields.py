@@ -61,6 +61,11 @@ class Row(NamedTuple):
 
 class Keys(TypedDict):
     a: int
+    b: int = 1
+
+
+class MoreKeys(Keys):
+    b: int
 
 
 class Colour(enum.Enum):

@@ -1,0 +1,112 @@
+"""`patchkit fit` of a package that uses several upstreams."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from analysis.check.released import find_only_in
+from support.packages import world
+
+from cli.shelves import write_wheel
+from patchkit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.packages import World
+
+__all__ = ["world"]
+
+Fitted = tuple[int, dict[str, Any], str]
+
+
+@pytest.fixture
+def fitted(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., Fitted]:
+    """Releases of three distributions, and a package that uses two of them."""
+    monkeypatch.chdir(world.folder)
+    find_only_in(monkeypatch, ".")
+    write_wheel(world.folder, "up-1.0", "up", "def old(): ...")
+    write_wheel(world.folder, "up-2.0", "up", "def new(): ...")
+    write_wheel(world.folder, "up_down-7.0", "down", "def f(): ...")
+    write_wheel(world.folder, "other-3.0", "other", "")
+    theirs = world.folder / "theirs"
+    theirs.mkdir()
+    (theirs / "__init__.py").write_text(
+        "from up.mod import old\nfrom down.mod import g\n"
+    )
+
+    def fit(*words: str) -> Fitted:
+        code = main(["fit", "theirs", "--format", "json", *words])
+        printed = capsys.readouterr()
+        data = json.loads(printed.out) if printed.out else {}
+        return code, data, printed.err
+
+    return fit
+
+
+def _verdicts(data: dict[str, Any]) -> dict[str, bool]:
+    return {entry["release"]: entry["fits"] for entry in data["releases"]}
+
+
+def test_each_upstream_is_looked_up_in_its_own_releases(
+    fitted: Callable[..., Fitted],
+) -> None:
+    """Without `--of`, the releases say whose names are looked up, whatever their distribution."""
+    code, data, _ = fitted("--releases", "up", "--releases", "up-down")
+    assert code == 1
+    assert _verdicts(data) == {"up 1.0": True, "up 2.0": False, "up-down 7.0": False}
+    assert {use["name"] for use in data["uses"]} == {"up.mod:old", "down.mod:g"}
+
+
+def test_the_releases_of_a_project_may_be_of_several_upstreams(
+    fitted: Callable[..., Fitted], world: World
+) -> None:
+    """`[tool.patchkit]` names them; `--of` chooses among them."""
+    file = world.folder / "pyproject.toml"
+    file.write_text('[tool.patchkit]\nreleases = ["up>=2", "up-down"]\n')
+    _, data, _ = fitted()
+    assert _verdicts(data) == {"up 2.0": False, "up-down 7.0": False}
+    _, data, _ = fitted("--of", "up")
+    assert _verdicts(data) == {"up 2.0": False}
+    _, data, _ = fitted("--of", "up-down", "--of", "up")
+    assert len(_verdicts(data)) == 2
+    file.write_text('[tool.patchkit]\nreleases = ["up>=2"]\n')
+    _, data, _ = fitted("--of", "up-down")
+    assert _verdicts(data) == {"up-down 7.0": False}
+
+
+def test_all_releases_of_each_that_is_named(fitted: Callable[..., Fitted]) -> None:
+    """`--of` alone takes all releases of the distribution."""
+    _, data, _ = fitted("--of", "up", "--of", "up-down")
+    assert _verdicts(data) == {"up 1.0": True, "up 2.0": False, "up-down 7.0": False}
+
+
+def test_an_upstream_that_is_not_used_fits_nothing(
+    fitted: Callable[..., Fitted],
+) -> None:
+    """Its releases are no releases that the package fits, and a line says so."""
+    _, data, told = fitted("--releases", "up", "--releases", "other")
+    assert _verdicts(data) == {"up 1.0": True, "up 2.0": False}
+    assert "theirs uses nothing of other, so its releases are left out" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--releases", "other"), "theirs does not use other"),
+        (("--of", "up", "--releases", "other"), "the releases are of other, expected"),
+    ],
+)
+def test_nothing_to_look_up_is_wrong_use(
+    fitted: Callable[..., Fitted], words: tuple[str, ...], message: str
+) -> None:
+    """A package that uses none of the releases' names does not fit them all."""
+    code, _, told = fitted(*words)
+    assert code == 2
+    assert message in told
