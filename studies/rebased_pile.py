@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import adopt_piles
+from foreign_piles import PILES
 
 from patchkit.analysis.check.comparison import compare
 from patchkit.analysis.check.opening import on_index
@@ -108,14 +109,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--to", default="0.24.0", help="the release to carry them to")
     options = parser.parse_args(arguments)
     folder = adopt_piles.PILES_FOLDER
-    pile = adopt_piles.PILES[0]
+    pile = PILES[0]
     pack = adopt_piles.adopt(pile, folder).pack
     sys.path[:0] = [str(folder), str(folder / pile.name)]
     rows, _ = read_packs(Settings(), [pack])
     counts: Counter[str] = Counter()
     with Library() as library:
         old, new = (
-            on_index(f"vllm=={one}", library)[-1] for one in (pile.vllm, options.to)
+            on_index(f"vllm=={one}", library)[-1] for one in ("0.23.0", options.to)
         )
         for row in (one for one in rows if one.pack == pack):
             for change in row.patch.changes:

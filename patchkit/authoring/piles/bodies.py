@@ -7,7 +7,7 @@ A pile is a package that patches upstream as it is imported. In a body, its stat
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import decode_source
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
@@ -41,11 +41,15 @@ class BodyText:
     Args:
         reader: The reader of the module.
         modules: By module of the pile, the module of the pack that has its code.
+        pile: The names of all modules of the pile.
     """
 
-    def __init__(self, reader: PileReader, modules: Mapping[str, str]) -> None:
+    def __init__(
+        self, reader: PileReader, modules: Mapping[str, str], pile: Iterable[str]
+    ) -> None:
         self._reader = reader
         self._modules = modules
+        self._pile = set(pile)
         self._tree = reader.module.tree
         source = decode_source(reader.module.source)
         self._source = source.encode()
@@ -342,8 +346,10 @@ class BodyText:
             if name:
                 bound_name = alias.asname or alias.name
                 new_alias = ast.alias(name, bound_name)
-            new_base = self._modules.get(base, base)
-            source = module or new_base
+            source = module or base
+            # A module that the pack lacks stays the pile's, also where the pack has its package.
+            if not module and pile_module not in self._pile:
+                source = self._modules.get(base, base)
             statement = ast.ImportFrom(source, [new_alias], level=0)
             lines.append(ast.unparse(statement))
         imports = "; ".join(lines)

@@ -4,6 +4,7 @@ The program `observing` loads this file in a child process; it imports nothing b
 """
 
 import contextlib
+import inspect
 import sys
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
@@ -13,6 +14,16 @@ _INNER = ("__func__", "fget", "func", "__wrapped__")
 """The attributes in which descriptors and decorated functions have the function itself."""
 _VARIABLE_ARGUMENTS = 0x04 | 0x08
 """Flags of code that takes `*args` or `**kwargs`."""
+_BY_POSITION = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+"""The kinds of parameters whose arguments may be passed by position."""
+_BY_NAME = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+"""The kinds of parameters whose arguments may be passed by name."""
 _LITERALS: tuple[type[Any], ...] = (bool, int, float, str, bytes, type(None))
 """The types of values that a statement of a pile may spell out."""
 _LONGEST = 200
@@ -200,19 +211,56 @@ def _kept_by(closure: FunctionType, variable: str) -> Any:
 
 
 def _is_unrelated(value: Any, original: Any) -> bool:
-    """Return whether a class does not derive from the original, or arguments are others."""
+    """Return whether a class does not derive from the original, or refuses its arguments."""
     if _is_a(original, type):
         # By `__mro__`: a metaclass may refuse `issubclass`, as that of a TypedDict does.
         return not _is_a(value, type) or original not in value.__mro__
     if _is_a(original, FunctionType) and _is_a(value, FunctionType):
-        return _parameters(value) != _parameters(original)
+        return not _takes_calls_of(value, original)
     return is_code(original)
 
 
-def _parameters(function: FunctionType) -> tuple[object, ...]:
-    """Return the parameters of a function, for a comparison."""
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = code.co_varnames[:count]
-    flags = code.co_flags & _VARIABLE_ARGUMENTS
-    return names, code.co_argcount, flags
+def _takes_calls_of(value: FunctionType, original: FunctionType) -> bool:
+    """Return whether a function takes the calls that another one takes.
+
+    These are a call with what has no default, one with all parameters, and one with their names,
+    but for the first, which may be `self`.
+    """
+    try:
+        parameters = list(inspect.signature(original).parameters.values())
+        accepted = inspect.signature(value)
+    except (TypeError, ValueError):
+        return False
+    required = [each for each in parameters if each.default is each.empty]
+    by_position = [each for each in parameters if each.kind in _BY_POSITION]
+    calls = [
+        _arguments(required, len(required)),
+        _arguments(parameters, len(parameters)),
+        _arguments(parameters, len(by_position[:1])),
+    ]
+    for positional, words in calls:
+        try:
+            accepted.bind(*positional, **words)
+        except TypeError:
+            return False
+    return True
+
+
+def _arguments(
+    parameters: Iterable[inspect.Parameter], most: int
+) -> tuple[list[None], dict[str, None]]:
+    """Return arguments for parameters, by position and by name.
+
+    Args:
+        parameters: The parameters.
+        most: How many are passed by position, at most.
+    """
+    positional = list[None]()
+    words: dict[str, None] = {}
+    for each in parameters:
+        is_only_positional = each.kind is each.POSITIONAL_ONLY
+        if is_only_positional or (each.kind in _BY_POSITION and len(positional) < most):
+            positional.append(None)
+        elif each.kind in _BY_NAME:
+            words[each.name] = None
+    return positional, words

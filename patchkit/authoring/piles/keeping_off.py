@@ -4,7 +4,7 @@ A pile is a package that patches upstream. Its functions that do so are called b
 plugin loader of upstream, for an entry point. Where a row calls one, nobody else may.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from patchkit.authoring.piles.guards import old_pile_row
@@ -12,12 +12,17 @@ from patchkit.core.rows.declaration import AfterImport, Patch
 
 _HEAD = '''"""Keeps functions of {origin} off: rows of this pack call them."""
 
+import importlib
 import sys
 '''
 _OFF = '''
 
-def put_off(module, path):
-    """Put a function that does nothing in the place of one; returns what takes that back."""
+def put_off(module, path, body=""):
+    """Put a function that does nothing in the place of one; returns what takes that back.
+
+    If a body is named, the function returns what the body's call has returned; None if that body
+    is being loaded, as by the import of a module that calls the function.
+    """
     owner = sys.modules[module]
     *outer, name = path.split(".")
     for part in outer:
@@ -26,6 +31,9 @@ def put_off(module, path):
 
     def nothing(*args, **kwargs):
         """Do nothing: a row has called the function, or will."""
+        if body:
+            taken = getattr(importlib.import_module(body), "taken", None)
+            return getattr(taken, "returned", None)
 
     nothing.adopted = original
     setattr(owner, name, nothing)
@@ -35,14 +43,35 @@ _KEEP_OFF = '''
 
 def {name}():
     """Keep {call} off."""
-    return put_off("{module}", "{path}")
+    return put_off("{module}", "{path}"{body})
 '''
 _GET = "    def __getattr__(self, name):\n"
 """The header of a method of stand-ins, as `guards` writes it in the body of the row `old-pile`."""
 _GET_NOTHING = """\
-        if f"{{self.__name__}}:{{name}}" in {calls!r}:
-            return lambda *args, **kwargs: None
+        if f"{{self.__name__}}:{{name}}" == "{call}":
+            return lambda *args, **kwargs: {result}
 """
+_GET_AFTER = """\
+        if self.__name__ == "{module}":
+            importlib.import_module("{body}")
+"""
+
+
+def served_after(stand_ins: str, module: str, body: str) -> str:
+    """Have a stand-in import a body before it serves the text of its module.
+
+    The body runs that text, and puts back what it sets, so nobody else may be first.
+
+    Args:
+        stand_ins: The body of the row `old-pile`.
+        module: The module of the pile.
+        body: The body, with the pack's name.
+
+    Returns:
+        The changed text.
+    """
+    getter = _GET_AFTER.format(module=module, body=body)
+    return stand_ins.replace(_GET, f"{_GET}{getter}", 1)
 
 
 class PileFunction(NamedTuple):
@@ -81,7 +110,7 @@ class PileFunction(NamedTuple):
 def keep_off(
     rows: list[Patch],
     bodies: dict[str, str],
-    functions: Iterable[PileFunction],
+    functions: Mapping[PileFunction, str],
     codes: Mapping[str, str],
     *,
     origin: str,
@@ -92,7 +121,8 @@ def keep_off(
     Args:
         rows: The rows, the row `old-pile` first; are changed.
         bodies: By name, the texts of their bodies; are changed.
-        functions: The functions.
+        functions: The functions, each with the body of its row where its caller may use what it
+            returns, else ''.
         codes: The modules of the pile that have a stand-in.
         origin: The name of the pile.
         project: The name of upstream's distribution.
@@ -102,17 +132,24 @@ def keep_off(
     if not body:
         body = _HEAD.format(origin=origin)
     changes = list[AfterImport]()
-    for function in functions:
+    for function, used_body in functions.items():
         if has_stand_ins and function.module in codes:
             # Who imports the module gets its stand-in: that gives a function that does nothing.
-            getter = _GET_NOTHING.format(calls=[str(function)])
+            result = "None"
+            if used_body:
+                result = f"importlib.import_module('{used_body}').taken.returned"
+            getter = _GET_NOTHING.format(call=function, result=result)
             body = body.replace(_GET, f"{_GET}{getter}", 1)
             continue
         if not changes:  # once, for all functions
             body += _OFF
         name = f"keep_off_{function.word}"
         body += _KEEP_OFF.format(
-            name=name, call=function, module=function.module, path=function.path
+            name=name,
+            call=function,
+            module=function.module,
+            path=function.path,
+            body=used_body and f', "{used_body}"',
         )
         changes.append(AfterImport(function.module, call=name))
     bodies["patch_old_pile"] = body

@@ -45,7 +45,8 @@ class ObservedChange:
         is_function: Whether the original and the new value are functions, no descriptors.
         literal: The new value as a statement spells it out; '' for none of Python's plain types.
         step: The function that was called, as `module:name`; '' for the import of the pile.
-        maker: The module of the pile whose import made it; '' where that is not known.
+        maker: The module of the pile whose import made it, or the function that a module called as
+            it was imported; '' where that is not known.
     """
 
     target: str
@@ -106,7 +107,7 @@ class PileObservation:
         copies: By target, the names elsewhere that the pile left bound to the original, and that
             `rebind=True` would rebind.
         depths: By target, how deep its change was understood: `read`, `own object`, `decorated`,
-            `called`, or `in no row`.
+            `taken`, `called`, or `in no row`.
         not_run: The statements of the pile that set something and were not run, as `file:line`.
     """
 
@@ -246,6 +247,7 @@ def observe(
     answer, is_cut_off = _answer(request, child)
     if answer["loaded"]:
         request["perhaps"] = sorted({*request["perhaps"], *answer["loaded"]})
+        request["loaded"] = answer["loaded"]
         answer, is_cut_off = _answer(request, child)
     return PileObservation(
         [ObservedChange(**change) for change in answer["changes"]],

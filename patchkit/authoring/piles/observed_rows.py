@@ -4,59 +4,42 @@ A pile is a package that patches upstream. Its entry points and other functions 
 child process; each change that this makes and no row has becomes one, or is listed.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.piles.called_rows import (
+    PLATFORM,
+    CalledRow,
+    CalledRows,
+    PatchingCall,
+    is_target,
+    own_text,
+    patching_calls,
+)
 from patchkit.authoring.piles.dropped_rows import drop_rows
-from patchkit.authoring.piles.keeping_off import PileFunction, keep_off
+from patchkit.authoring.piles.keeping_off import PileFunction, keep_off, served_after
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
-from patchkit.authoring.piles.own_objects import OwnChange, OwnObjects
+from patchkit.authoring.piles.own_objects import OwnObjects
 from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import placed_target
 from patchkit.authoring.piles.read_values import read_wrongly
 from patchkit.authoring.piles.row_names import unused
+from patchkit.authoring.piles.taken_values import TAKEN_MODULE, TAKEN_TEXT
 from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
-from patchkit.core.rows.target import Target
 
 READ = "read"
 OWN = "own object"
 DECORATED = "decorated"
+TAKEN = "taken"
 CALLED = "called"
 IN_NO_ROW = "in no row"
 
-_CALL_BODY = '''# {title}
-"""Calls {call}, for what it changes."""
-
-from importlib import import_module
-
-
-def {name}():
-    """Call the function itself, also where `old-pile` keeps it off."""
-    function = import_module("{module}")
-    for part in "{path}".split("."):
-        function = getattr(function, part)
-    getattr(function, "adopted", function)()
-'''
-_IMPORT_BODY = '''# {title}
-"""Runs the text of {module}, for what it changes."""
-
-import sys
-from importlib import import_module, reload
-
-
-def load():
-    """Import the text, or run it again."""
-    if "{code}" in sys.modules:
-        reload(sys.modules["{code}"])
-    else:
-        import_module("{code}")
-'''
 _USED = "it returned something that its caller may use: old-pile cannot keep it off"
 _WRAPPED = "another row wraps it, and what a call sets lies below that"
-_PLATFORM = "vllm.platform_plugins"
 
 
 class ObservedRows:
@@ -75,9 +58,10 @@ class ObservedRows:
         self._observation = observation
         self._callers = callers
         self._own_objects = OwnObjects(pile)
+        self._called_rows = CalledRows(pile.pack, observation.users)
         self._without_rows: Collection[str] = ()
         self._read_wrongly: Mapping[str, str] = {}
-        self._off = list[PileFunction]()
+        self._off: dict[PileFunction, str] = {}
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
@@ -85,12 +69,11 @@ class ObservedRows:
         self._drop_what_was_read_wrongly()
         self._own_objects = OwnObjects(self._pile)
         self._add_rows_of_imports()
-        for call in self._observation.calls:
-            changes = [
-                change for change in self._observation.unread if change.step == call
-            ]
-            if changes:
-                self._add_row(PileFunction.of(call), changes)
+        calls = patching_calls(self._observation, self._callers)
+        called = [call for call in calls if not self._add_own_row(call)]
+        # Only now, as a module that has a stand-in by then gives nobody its functions.
+        for call in called:
+            self._add_called_row(call)
         if self._off:
             pile = self._pile
             keep_off(
@@ -116,70 +99,97 @@ class ObservedRows:
             change for change in self._observation.unread if change not in in_rows
         ]
 
-    def _add_row(
-        self, function: PileFunction, changes: Sequence[ObservedChange]
-    ) -> None:
-        """Add the row for what a call has changed, if a row can make that."""
-        call = str(function)
-        result = self._observation.calls[call]
-        # A platform plugin names its platform, or returns None where there is none.
-        if result.fault or result.is_used or self._callers.get(call) == _PLATFORM:
-            return
-        valid_changes = [change for change in changes if _is_target(change.target)]
-        if not valid_changes:
-            return
-        # What the call also changes in the pile's own modules, only the call does.
-        own_changes: Sequence[OwnChange] = ()
-        if not result.own_changes and len(valid_changes) == len(changes):
-            own_changes = self._own_objects.changes(valid_changes, function)
-        decorated = set[str]()
-        for own_change in own_changes:
-            if isinstance(own_change.change, Decorate):
-                decorated.add(own_change.change.target)
-        others = [change for change in valid_changes if change.target not in decorated]
-        if self._is_below_a_wrap(others):
-            return
-        word = f"patch_{function.word}"
-        title = f"Adopted from {self._pile.origin}: {call}"
-        body_name = unused(word, self._pile.bodies)
-        depths = {change.target: CALLED for change in valid_changes}
-        if own_changes:
-            row_changes = [own_change.change for own_change in own_changes]
+    def _add_own_row(self, call: PatchingCall) -> bool:
+        """Add a row that sets what a call has set without the call; False if there can be none."""
+        if not call.is_plain:
+            return False
+        own_changes = self._own_objects.changes(call.changes, call.function)
+        if not own_changes:
+            return False
+        row_changes = [own_change.change for own_change in own_changes]
+        text = own_text(self._title(call), f"{call.function}", own_changes)
+        if not self._is_below_a_wrap(call.changes, row_changes):
+            self._add_row_of_call(call, CalledRow(row_changes, text, is_taken=False))
             for row_change in row_changes:
                 is_decorated = isinstance(row_change, Decorate)
-                depths[str(row_change.place)] = DECORATED if is_decorated else OWN
-            own_lines = [line for each in own_changes for line in each.lines]
-            own_lines.sort(key=lambda line: not line.startswith("from "))
-            lines = "\n".join(dict.fromkeys(own_lines))
-            text = f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
-        else:
-            module = function.module
-            if module in self._own_objects.codes:
-                module = ""
-            row_changes = [self._call(module, _last(function.path), valid_changes)]
-            text = _CALL_BODY.format(
-                title=title,
-                call=call,
-                name=_last(function.path),
-                module=self._own_objects.codes.get(function.module, function.module),
-                path=function.path,
-            )
-        self._pile.bodies[body_name] = text
-        row = self._row(function.word, call, body_name, row_changes)
-        self._pile.patches.append(row)
-        self._observation.depths.update(depths)
-        self._off.append(function)
+                depth = DECORATED if is_decorated else OWN
+                self._observation.depths[str(row_change.place)] = depth
+        return True
 
-    def _is_below_a_wrap(self, changes: Iterable[ObservedChange]) -> bool:
+    def _add_called_row(self, call: PatchingCall) -> None:
+        """Add a row that makes a call, if it can."""
+        codes = self._own_objects.codes
+        title = self._title(call)
+        called = self._called_rows.of_function(
+            call.function, codes, title, call.changes
+        )
+        # Only where values are taken from a call, the body has what it has returned, too.
+        if call.is_used and not called.is_taken:
+            return
+        if self._is_below_a_wrap(call.changes, called.changes):
+            return
+        self._add_row_of_call(call, called)
+        self._note(call.changes, called.changes)
+
+    def _title(self, call: PatchingCall) -> str:
+        """Return the first line of a body for a call."""
+        return f"Adopted from {self._pile.origin}: {call.function}"
+
+    def _add_row_of_call(self, call: PatchingCall, called: CalledRow) -> None:
+        """Add a row, and note that it keeps the function off."""
+        function = call.function
+        body_name = self._add_called(function.word, str(function), called)
+        self._off[function] = ""
+        if call.is_used:
+            self._off[function] = f"{self._pile.pack}.{body_name}"
+
+    def _add_called(self, word: str, source: str, called: CalledRow) -> str:
+        """Add a row, and its body, whose name is returned.
+
+        Args:
+            word: A word for the row.
+            source: What of the pile it stands for.
+            called: What it has.
+        """
+        pile = self._pile
+        body_name = unused(f"patch_{word}", pile.bodies)
+        pile.bodies[body_name] = called.text
+        if called.is_taken:
+            pile.bodies[TAKEN_MODULE] = TAKEN_TEXT
+        pile.patches.append(self._row(word, source, body_name, called.changes))
+        return body_name
+
+    def _note(
+        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change]
+    ) -> None:
+        """Note how deep the changes of a call were understood."""
+        for change in changes:
+            self._observation.depths[change.target] = CALLED
+        for row_change in row_changes:
+            if not isinstance(row_change, AfterImport):
+                self._observation.depths[str(row_change.place)] = TAKEN
+
+    def _is_below_a_wrap(
+        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change] = ()
+    ) -> bool:
         """Return whether a row that was read wraps what a call sets again.
 
         A call sets what lies below all that wraps: the order would be another one than the pile's.
+
+        Args:
+            changes: What the call changes.
+            row_changes: The changes of its row; a Decorate lies above what others wrap.
         """
+        decorated = set[str]()
+        for row_change in row_changes:
+            if isinstance(row_change, Decorate):
+                decorated.add(row_change.target)
         wrapped = set[str]()
         for patch in self._pile.patches:
             for row_change in patch.changes:
                 if isinstance(row_change, (Decorate, Wrap)):
                     wrapped.add(row_change.target)
+        wrapped -= decorated
         return any(change.target in wrapped for change in changes)
 
     def _add_rows_of_imports(self) -> None:
@@ -195,7 +205,7 @@ class ObservedRows:
                 change
                 for change in self._observation.unread
                 if not change.step
-                and _is_target(change.target)
+                and is_target(change.target)
                 and _is_made_by(change, reader)
             ]
             if not changes or name in called:
@@ -204,54 +214,39 @@ class ObservedRows:
                 continue
             code = self._own_objects.take_text(reader)
             if code:
-                word = name.replace(".", "_").lower()
-                body = unused(f"patch_{word}", pile.bodies)
-                title = f"Adopted from {pile.origin}: {reader.module.path}"
-                pile.bodies[body] = _IMPORT_BODY.format(
-                    title=" ".join(title.split()), module=name, code=code
-                )
-                call = self._call("", "load", changes)
-                pile.patches.append(self._row(word, name, body, [call]))
-                for change in changes:
-                    self._observation.depths[change.target] = CALLED
+                self._add_row_of_import(name, code, reader.module.path, changes)
+
+    def _add_row_of_import(
+        self, name: str, code: str, path: str, changes: Sequence[ObservedChange]
+    ) -> None:
+        """Add the row for what the import of a module sets.
+
+        Args:
+            name: The module of the pile.
+            code: The module of the pack with its text.
+            path: Its file.
+            changes: What the import was observed to change.
+        """
+        pile = self._pile
+        title = " ".join(f"Adopted from {pile.origin}: {path}".split())
+        called = self._called_rows.of_import(name, code, title, changes)
+        word = name.replace(".", "_").lower()
+        body_name = self._add_called(word, name, called)
+        self._note(changes, called.changes)
+        if called.is_taken:
+            body = f"{pile.pack}.{body_name}"
+            stand_ins = served_after(pile.bodies["patch_old_pile"], name, body)
+            pile.bodies["patch_old_pile"] = stand_ins
 
     def _row(
         self, word: str, source: str, body: str, changes: Iterable[Change]
     ) -> Patch:
         """Return a row that is named by a word, for a function or a module of the pile."""
         pile = self._pile
-        plain_name = word.replace("_", "-").strip("-")
+        plain_name = re.sub("_+", "-", word).strip("-")
         name = unused(plain_name, pile.names)
         pile.names.append(name)
         return pile.adopted(name, body, changes, source)
-
-    def _call(
-        self, module: str, name: str, changes: Sequence[ObservedChange]
-    ) -> AfterImport:
-        """Return the call of a function of a body, after the import of the pile's module.
-
-        As with the pile, that is before others call it: the module imports upstream itself, so that
-        it is not whole yet where a module of upstream has been imported. A module with a stand-in
-        is not imported: then it is the module of upstream that most others use.
-
-        Args:
-            module: The pile's module; '' where it has a stand-in.
-            name: The function of the body.
-            changes: What it changes.
-        """
-        modules = dict[str, int]()
-        targets = list[str]()
-        for change in changes:
-            target_module = change.target.partition(":")[0]
-            users = self._observation.users.get(target_module, 0)
-            modules[target_module] = users
-            # An attribute that upstream lacks is no target, and neither is what is left in place.
-            is_there = not change.is_new or change.is_inherited
-            is_item = change.form == "item" and change.target.endswith("]")
-            if is_there and (is_item or change.form == "attribute"):
-                targets.append(change.target)
-        first_module = module or max(modules, key=lambda name: modules[name])
-        return AfterImport(first_module, call=name, sets=tuple(targets), rebind=False)
 
     def _drop_what_was_read_wrongly(self) -> None:
         """Drop the rows of modules that set something else than reading gives.
@@ -304,17 +299,20 @@ class ObservedRows:
         # `up.lib.?` stands for a name that reading does not tell. A statement that changes a
         # container or a module is known by it, and what is observed by its items and names.
         owner = code.place.removesuffix(".?").removesuffix(".__dict__")
-        for name in dotted_names:
-            if name == code.place or name.startswith((f"{owner}.", f"{owner}[")):
-                return True
+        owners = [owner]
+        for is_definition in (False, True):
+            with suppress(ValueError):
+                placed = placed_target(
+                    self._pile.release, owner, is_definition=is_definition
+                )
+                owners.append(f"{placed.target}".replace(":", ".", 1))
+        for owner in owners:
+            for name in dotted_names:
+                if name == owner or name.startswith((f"{owner}.", f"{owner}[")):
+                    return True
         # `lib.f.__code__` is a part of a function: what is observed is the function.
         whole, _, part = code.place.rpartition(".__")
-        if part and whole in dotted_names:
-            return True
-        with suppress(ValueError):
-            placed = placed_target(self._pile.release, code.place, is_definition=False)
-            return str(placed.target) in targets
-        return False
+        return bool(part) and whole in dotted_names
 
     def _leave(self, change: ObservedChange) -> None:
         """List a change that no row makes, unless a statement that makes it is in the list."""
@@ -338,7 +336,7 @@ class ObservedRows:
         observed = f"{observed} by {change.step}"
         if call.fault:
             return f"{observed}, which failed: {call.fault}"
-        if call.is_used or self._callers.get(change.step) == _PLATFORM:
+        if call.is_used or self._callers.get(change.step) == PLATFORM:
             return f"{observed}; {_USED}"
         if self._is_below_a_wrap([change]):
             return f"{observed}; {_WRAPPED}"
@@ -372,17 +370,3 @@ def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:
             if is_item or change.dotted_name == name:
                 return True
     return False
-
-
-def _is_target(text: str) -> bool:
-    """Return whether a text can be written as a target in a row."""
-    try:
-        Target.parse(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _last(path: str) -> str:
-    """Return the name of a function without its class."""
-    return path.rpartition(".")[2]

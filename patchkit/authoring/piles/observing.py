@@ -4,6 +4,7 @@ A pile is a package that patches upstream. `observed` runs this file as a child 
 it imports nothing but Python's library, and loads `snapshots` and `changed_values` beside it.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 
 def main() -> None:
     """Read the request from standard input, and write the answer into the file that it names."""
+    gc.disable()  # the process ends soon, and each look at upstream makes many objects
     request = json.load(sys.stdin)
     answer = _answer(request)
     # Not by pathlib: this file imports as little as it can.
@@ -44,12 +46,14 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     stub_finder = _StubFinder(request["stubs"])
     sys.meta_path.append(stub_finder)
     faults |= dict(_import(request["stubs"]))
+    # What the pile imported in another child, also what can be imported with stubs alone.
+    list(_import(request.get("loaded", ())))
     upstream = _Upstream(request["packages"])
     pile = request.get("pile", ())
     calls = dict[str, dict[str, Any]]()
     run = _PileRun(pile, upstream, request.get("apart", ()))
+    run.own = dict(snapshots.attributes(pile))
     for call in ["", *request.get("calls", ())]:  # '' stands for the import of the pile
-        run.own = dict(snapshots.attributes(pile))
         is_used = False
         with run:
             if call:
@@ -58,8 +62,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
                 step_faults = dict(_import(request["modules"]))
         faults |= step_faults
         upstream.end_step(call)
+        own_now = dict(snapshots.attributes(pile))
         if call:
-            own_now = dict(snapshots.attributes(pile))
             own_changes = [
                 ":".join(difference.attribute)
                 for difference in snapshots.differences(run.own, own_now)
@@ -69,11 +73,13 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
                 "is_used": is_used,
                 "own_changes": own_changes,
             }
+        run.own = own_now
     modules = set[str]()
     for change in upstream.changes:
         module = change["target"].partition(":")[0]
         modules.add(module)
     answer["faults"] = faults
+    calls |= run.calls
     answer["changes"] = upstream.changes
     answer["calls"] = calls
     answer["lines"] = {module: sorted(lines) for module, lines in run.lines.items()}
@@ -119,8 +125,11 @@ class _Upstream:
         for difference in snapshots.differences(self._before_step, self._now):
             copies = snapshots.copies(difference, self._now)
             fields = changed_values.described(difference, copies)
+            maker = self._makers.get(difference.attribute, "")
+            fields["maker"] = maker
             fields["step"] = step
-            fields["maker"] = self._makers.get(difference.attribute, "")
+            if ":" in maker:  # a function that was called as a module was imported
+                fields["step"] = maker
             self.changes.append(fields)
         self._before_step = self._now
         self._makers.clear()
@@ -192,6 +201,10 @@ class _PileRun:
         self._upstream = upstream
         self._apart = set(apart)
         self._importing: list[str] = []
+        self._called: dict[FrameType, str] = {}
+        self._raising: FrameType | None = None
+        self.calls: dict[str, dict[str, Any]] = {}
+        """What came of the functions that modules call as they are imported, as `module:name`."""
         self.lines: dict[str, set[int]] = {}
         """By module of the pile, the lines that were run."""
         self.own: dict[tuple[str, str], Any] = {}
@@ -214,17 +227,56 @@ class _PileRun:
         if frame.f_code.co_name == "<module>":
             self._note(module)
             self._importing.append(module)
+        elif self._is_called_at_import(frame, module):
+            self._note(self._importing[-1])
+            self._called[frame] = f"{module}:{frame.f_code.co_name}"
         return self._watch
 
-    def _watch(self, frame: FrameType, event: str, _argument: object) -> Any:
+    def _is_called_at_import(self, frame: FrameType, module: str) -> bool:
+        """Return whether a module of the pile calls a function of another one as it is imported.
+
+        That is a function which is called without arguments, as `--call` would.
+        """
+        caller = frame.f_back
+        if caller is None or caller.f_code.co_name != "<module>":
+            return False
+        importing = str(caller.f_globals.get("__name__", ""))
+        if importing not in self._apart or importing == module:
+            return False
+        code = frame.f_code
+        function = frame.f_globals.get(code.co_name)
+        if type(function) is not FunctionType or function.__code__ is not code:
+            return False
+        is_new = f"{module}:{code.co_name}" not in self.calls
+        takes_none = not code.co_argcount and not code.co_kwonlyargcount
+        return is_new and takes_none
+
+    def _watch(self, frame: FrameType, event: str, argument: object) -> Any:
         """Record a line, or the end of a module's import."""
         module = str(frame.f_globals["__name__"])
         self.lines.setdefault(module, set()).add(frame.f_lineno)
+        if event == "return" and frame in self._called:
+            self._end_call(self._called.pop(frame), frame, argument)
+        # An exception that the function itself catches is followed by another line.
+        self._raising = frame if event == "exception" else None
         if event == "return" and frame.f_code.co_name == "<module>":
             self.own.update(snapshots.members(module, "", frame.f_globals))
             self._note(module)
             self._importing.pop()
         return self._watch
+
+    def _end_call(self, call: str, frame: FrameType, returned: object) -> None:
+        """Note what a function has changed that a module has called as it was imported."""
+        self._upstream.note(call)
+        fault = ""
+        if self._raising is frame:
+            fault = "it ended with an exception"
+        self.calls[call] = {
+            "fault": fault,
+            "is_used": returned is not None,
+            # What it changed in the pile's own modules is not looked at: it may be anything.
+            "own_changes": [call],
+        }
 
     def _note(self, module: str) -> None:
         """Compare upstream, at the start or the end of the import of a module that is apart."""

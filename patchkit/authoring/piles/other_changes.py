@@ -59,8 +59,8 @@ def changed_by_calls(
     Args:
         statement: The statement; not those in its blocks.
         scope: What the names in it mean.
-        is_run: Whether it runs as the module is imported. What runs later may change containers,
-            as any function does, but it is not expected to set attributes of upstream.
+        is_run: Whether it runs as the module is imported, or as a function of it is called that
+            needs no arguments. What other functions do to containers is their use, and no patch.
         is_read: Whether a `setattr(…)` that is the statement is read elsewhere.
     """
     for call in expressions(statement):

@@ -238,7 +238,8 @@ class OwnObjects:
         pile.codes.update(self.codes)
         for reader in readers:
             title = f"Adopted from {pile.origin}: {reader.module.path}"
-            text = BodyText(reader, self.codes).text(" ".join(title.split()))
+            body_text = BodyText(reader, self.codes, self._readers)
+            text = body_text.text(" ".join(title.split()))
             pile.bodies[last_of(self.codes[reader.module.name])] = text
         packages = [
             name for name in self.codes if self._readers[name].module.is_package

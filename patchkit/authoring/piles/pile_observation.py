@@ -5,7 +5,7 @@ A pile is a package that patches upstream.
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.uses.scopes import imported
@@ -64,6 +64,7 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
         name for name in target_modules if name.partition(".")[0] in packages
     ]
     acting = _acting_modules(pile, packages)
+    apart = _acting_modules(pile, packages | own_packages)
     roots = _modules_to_import(pile, acting, has_calls=bool(options.calls))
     with importable(location) as path:
         observation = observe(
@@ -78,7 +79,7 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
             perhaps=_imported_names(pile, packages),
             calls=[call for call, _ in options.calls],
             pile=own_packages,
-            apart=acting if len(acting) <= _MOST_APART else (),
+            apart=_fewest(apart, acting),
         )
     fault = observation.faults.get(options.package)
     if fault:
@@ -91,6 +92,14 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
     pile.observed = observation
     ObservedRows(pile, observation, dict(options.calls)).add()
     return ""
+
+
+def _fewest(*choices: Collection[str]) -> Collection[str]:
+    """Return the first choice of modules that are few enough to be told apart; none if none is."""
+    for modules in choices:
+        if len(modules) <= _MOST_APART:
+            return modules
+    return ()
 
 
 def _modules_to_import(
@@ -121,7 +130,8 @@ def _acting_modules(pile: PileRows, packages: set[str]) -> set[str]:
 
     Args:
         pile: The rows of the pile.
-        packages: The top-level packages that may be changed.
+        packages: The top-level packages that may be changed; with those of the pile, also by
+            functions of its other modules.
     """
     acting = set[str]()
     for reader in pile.readers:

@@ -31,6 +31,7 @@ from patchkit.authoring.source.calls_at_import import (
     called_by_statements,
     called_repeatedly,
     made_in_function,
+    needs_no_arguments,
 )
 from patchkit.authoring.source.definitions import is_main_program, names_in
 from patchkit.authoring.source.loops import (
@@ -68,6 +69,12 @@ class PileReader:
         self.scope = NameScope()
         self._dialects = dialects
         self._run_at_import = called_at_import(module.tree)
+        # Any of these may be called to patch, also by the decorator that registers it.
+        self._perhaps_called = {
+            node.name
+            for node in module.tree.body
+            if isinstance(node, DEFS) and needs_no_arguments(node)
+        }
         # "" stands for the module itself.
         self._run_unconditionally = {"", *called_by_statements(module.tree)}
         self._run_repeatedly = called_repeatedly(module.tree)
@@ -135,7 +142,8 @@ class PileReader:
         self, node: ast.stmt, context: StatementContext, *, is_read: bool = True
     ) -> None:
         """Record what the calls in a statement change, such as `lib.NAMES.append(1)`."""
-        is_run = not context.function or context.function in self._run_at_import
+        functions = {"", *self._run_at_import, *self._perhaps_called}
+        is_run = context.function in functions
         for part, names in changed_by_calls(
             node, context.scope, is_run=is_run, is_read=is_read
         ):

@@ -228,8 +228,9 @@ class _ModuleRows:
     def run(self) -> None:
         """Add the module's rows to the pile's, and its text as their body."""
         pile = self._pile
-        body = BodyText(self.reader, pile.codes)
         modules = [reader.module for reader in pile.readers]
+        names = [module.name for module in modules]
+        body = BodyText(self.reader, pile.codes, names)
         prose = prose_of(self.reader.module, modules, pile.origin)
         groups = list(self._groups(body))
         rows = [

@@ -5,6 +5,7 @@ The program `observing` loads this file in a child process; it imports nothing b
 
 import contextlib
 import sys
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from operator import is_
@@ -42,11 +43,13 @@ class Held(NamedTuple):
         holder: A number that tells the container from others, whatever its name.
         inside: The qualified name of the container in this module.
         value: What it holds under one key; for `name[]`, a tuple of all that it holds.
+        is_made: Whether a method of its own may make another value when somebody asks for it.
     """
 
     holder: int
     inside: str
     value: Any
+    is_made: bool = False
 
 
 def attributes(packages: Iterable[str]) -> Iterator[tuple[Attribute, Any]]:
@@ -124,7 +127,8 @@ def _parts(module: str, qualname: str, value: Any) -> Iterator[tuple[Attribute, 
 def _state(module: str, name: str, value: Any) -> Iterator[tuple[Attribute, Any]]:
     """Yield the attributes of an instance, such as a registry, of a class of the same package."""
     top = module.partition(".")[0]
-    if _is_a(value, Enum):
+    # What a module has is compared under its own name.
+    if _is_a(value, (Enum, ModuleType)):
         return
     homes = [str(base.__module__) for base in type(value).__mro__]
     if not any(f"{home}.".startswith(f"{top}.") for home in homes):
@@ -150,15 +154,26 @@ def _content(module: str, qualname: str, value: Any) -> Iterator[tuple[Attribute
         return
     rest: list[Any] = []
     if base is dict:
+        is_made = _makes_items(value)
         for key, held in list(dict.items(value)):
             if isinstance(key, str):
                 item = f"{qualname}[{key!r}]"
-                yield (module, item), Held(id(value), qualname, held)
+                yield (module, item), Held(id(value), qualname, held, is_made)
             else:
                 rest += [key, held]
     else:
         rest += list(base.__iter__(value))
     yield (module, f"{qualname}[]"), Held(id(value), qualname, tuple(rest))
+
+
+def _makes_items(mapping: Any) -> bool:
+    """Return whether a mapping has methods of its own by which items are got and set."""
+    kind: Any = type(mapping)
+    for name in ("__getitem__", "__setitem__"):
+        known = (getattr(dict, name), getattr(OrderedDict, name))
+        if getattr(kind, name, None) not in known:
+            return True
+    return False
 
 
 class AttributeDifference(NamedTuple):
@@ -192,19 +207,24 @@ def differences(before: Attributes, after: Attributes) -> Iterator[AttributeDiff
     Yields:
         Each attribute, item or container that differs.
     """
-    owners = _owners(before)
+    changed = list[Attribute]()
     for attribute, value in after.items():
         original = before.get(attribute, _MISSING)
-        if _is_same(original, value):
-            continue
+        if original is not value and not _is_same(original, value):
+            changed.append(attribute)
+    gone = [attribute for attribute in before if attribute not in after]
+    # Only where they are needed: a package such as torch has a million attributes.
+    owners = _owners(before if changed else {})
+    for attribute in changed:
+        value = after[attribute]
         if _owner(attribute, value) not in owners:
             continue
         if _is_comparable(attribute, value, before, after):
+            original = before.get(attribute, _MISSING)
             yield _difference(attribute, original, value)
-    owners = _owners(after)
-    for attribute, value in before.items():
-        if attribute in after:
-            continue
+    owners = _owners(after if gone else {})
+    for attribute in gone:
+        value = before[attribute]
         if _owner(attribute, value) not in owners:
             continue
         if _is_comparable(attribute, value, before, after):
@@ -240,7 +260,7 @@ def _difference(attribute: Attribute, original: Any, value: Any) -> AttributeDif
         item = qualname.removeprefix(held.inside)
         same_as = f"{held.holder}{item}"
         form = "item"
-        if item.endswith("[]"):
+        if item.endswith("[]") or held.is_made:
             form = "content"
     plain_value = _plain(value)
     if value is _MISSING:
@@ -287,9 +307,9 @@ def _owner(attribute: Attribute, value: Any) -> Attribute:
 
 def _is_same(original: Any, value: Any) -> bool:
     """Return whether two values of an attribute are one object, or hold the same objects."""
-    if not _is_a(original, Held):
+    if type(original) is not Held:
         return original is value
-    if not _is_a(value, Held):
+    if type(value) is not Held:
         return False
     old = original.value
     new = value.value
@@ -307,16 +327,35 @@ def _is_comparable(
 ) -> bool:
     """Return whether a difference is one that somebody has made.
 
-    That is not so for what Python keeps, for modules, and for what a new container holds.
+    That is not so for what Python keeps, for modules, for names that upstream binds when they are
+    asked for, and for what a new container holds.
     """
     module, qualname = attribute
     name = qualname.rpartition(".")[2]
     if name in _KEPT_BY_PYTHON or _is_a(value, ModuleType):
         return False
     if not _is_a(value, Held):
-        return True
+        is_new = attribute not in before
+        return not (is_new and _is_loaded_name(module, qualname, value))
     container = (module, value.inside)
     return _plain(before.get(container)) is _plain(after.get(container))
+
+
+def _is_loaded_name(module: str, name: str, value: Any) -> bool:
+    """Return whether a new name is one that a module binds itself when somebody asks for it."""
+    loading: Any = sys.modules.get(module)
+    namespace = getattr(loading, "__dict__", {})
+    get = namespace.get("__getattr__")
+    if get is None and type(loading) is not ModuleType:
+        get = getattr(loading, "__getattr__", None)
+    if get is None:
+        return False
+    loaded = _MISSING
+    with contextlib.suppress(Exception):
+        loaded = get(name)
+    # It may have bound the name once more.
+    namespace[name] = value
+    return loaded is value
 
 
 def _plain(value: Any) -> Any:

@@ -139,3 +139,15 @@ def made_in_function(tree: ast.Module, name: str) -> set[str]:
                     names.add(part.arg)
             names |= made_in(node.body)
     return names
+
+
+def needs_no_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function can be called without arguments.
+
+    Args:
+        function: The function.
+    """
+    arguments = function.args
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    has_defaults = positional == len(arguments.defaults)
+    return has_defaults and None not in arguments.kw_defaults

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
+import pytest
+
 from patchkit.authoring.piles import changed_values
 from patchkit.authoring.piles.snapshots import differences
 
@@ -23,3 +28,57 @@ def test_a_class_that_refuses_checks_is_described() -> None:
         (difference,) = differences(before, {("up", "OPTIONS"): value})
         change = changed_values.described(difference, [])
         assert change["is_unrelated"] is is_unrelated
+
+
+def plain(self: Any, a: Any, b: Any = 0) -> None:
+    """The original."""
+
+
+def required(self: Any, a: Any, b: Any) -> None:
+    """Lacks a default."""
+
+
+def anything(*args: Any, **words: Any) -> None:
+    """Takes any call."""
+
+
+def rest(instance: Any, *args: Any, **words: Any) -> None:
+    """Takes any call of a method."""
+
+
+def renamed(self: Any, x: Any, b: Any = 0) -> None:
+    """Has another name for a parameter."""
+
+
+def keyword(self: Any, a: Any, b: Any = 0, *, c: Any) -> None:
+    """Needs a keyword."""
+
+
+def more(self: Any, a: Any, b: Any, c: Any, *args: Any, **words: Any) -> None:
+    """Needs more arguments."""
+
+
+@functools.wraps(required)
+def wrapped(*args: Any, **words: Any) -> None:
+    """Takes what the function in it takes."""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (anything, False),
+        (rest, False),
+        (wrapped, True),
+        (required, True),
+        (renamed, True),
+        (keyword, True),
+        (more, True),
+    ],
+)
+def test_a_function_that_takes_the_calls_is_related(
+    value: Any, *, expected: bool
+) -> None:
+    """A row can decorate the original with it; another needs `unrelated`."""
+    (difference,) = differences({("up", "f"): plain}, {("up", "f"): value})
+    change = changed_values.described(difference, [])
+    assert change["is_unrelated"] is expected

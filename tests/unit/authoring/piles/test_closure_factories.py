@@ -189,7 +189,7 @@ def test_a_factory_imports_from_the_pile(
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(("owner", "kind"), [("E", "Decorate"), ("F", "AfterImport")])
+@pytest.mark.parametrize(("owner", "kind"), [("E", "Decorate"), ("F", "Replace")])
 def test_a_method_that_a_base_has_too(
     here: World, capsys: pytest.CaptureFixture[str], owner: str, kind: str
 ) -> None:

@@ -34,7 +34,7 @@ OTHERS = {
 }
 
 DEPTHS = {
-    "another module has its names": "called",
+    "another module has its names": "taken",
     "it is imported under a condition": "in no row",
 }
 
@@ -53,7 +53,7 @@ def test_a_module_that_is_run_as_a_whole(
     assert theirs != here.answer(PROBE, PATCHKIT="0")
     listed = [place["place"] for place in report["left"]]
     assert report["observed"]["depths"]["up.lib:f"] == DEPTHS[form]
-    if DEPTHS[form] == "called":
+    if DEPTHS[form] == "taken":
         assert ours == theirs
     else:
         assert "up.lib:f" in listed

@@ -112,9 +112,8 @@ def test_a_function_is_called_by_a_row(
     """All that it changes is in the row; the plugin loader's own call does nothing then."""
     report = observed(here, capsys, {"start": CALLS[form]})
     assert report["left"] == []
-    (changes,) = kinds(report).values()
-    assert [kind for kind, _ in changes] == ["AfterImport"]
-    assert set(report["observed"]["depths"].values()) == {"called"}
+    assert len(kinds(report)) == 1
+    assert set(report["observed"]["depths"].values()) == {"taken"}
     theirs, ours = both(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
@@ -133,6 +132,17 @@ def test_the_function_is_named_on_the_command_line(
     start = "import pile.start\npile.start.put()\n"
     theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
     assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
+
+
+@pytest.mark.processes
+def test_a_function_whose_name_has_underscores_beside_each_other(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name of its row has one hyphen there, as a pack with two cannot be loaded."""
+    text = "from up import lib\n\n\ndef _put__it():\n    lib.g = lambda: 'new'\n"
+    words = ("--observe", "--call", "pile.start:_put__it")
+    report = adopt(here, capsys, {"start": text}, *words)
+    assert list(kinds(report)) == ["pile-start-put-it"]
 
 
 @pytest.mark.processes
@@ -249,7 +259,7 @@ def test_a_module_that_patches_at_import_is_not_copied(
             lib.g = g
         """
     report = observed(here, capsys, {"start": text})
-    depths = {"up.lib:C.size": "in no row", "up.lib:g": "called"}
+    depths = {"up.lib:C.size": "in no row", "up.lib:g": "taken"}
     assert report["observed"]["depths"] == depths
     theirs, ours = both(here)
     assert ours == theirs
@@ -267,7 +277,7 @@ def test_an_item_counts_once(here: World, capsys: pytest.CaptureFixture[str]) ->
             lib.TABLE["a"] = 5
         """
     report = observed(here, capsys, {"start": text})
-    assert report["observed"]["depths"] == {"up.lib:TABLE['a']": "called"}
+    assert report["observed"]["depths"] == {"up.lib:TABLE['a']": "taken"}
     assert report["expressed"] == 1
 
 
@@ -307,21 +317,26 @@ IMPORTS = {
 def test_a_row_runs_a_module_that_only_changes_as_no_row_does(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    """The pile's own module has a stand-in, and the pack runs its text in a call."""
+    """The pile's own module has a stand-in, and the pack runs its text for what it sets."""
     here.module("pile.patches", IMPORTS[form])
     (here.folder / "pile" / "__init__.py").write_text("from pile import patches\n")
     report = adopt(here, capsys, {}, "--observe")
     assert report["left"] == []
-    assert set(report["observed"]["depths"].values()) == {"called"}
+    assert set(report["observed"]["depths"].values()) == {"taken"}
     theirs, ours = answers(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
 
 
 LEFT = {
-    "it fails": ("lib.g = str; raise ValueError('no device')", "no device"),
+    "it fails": (
+        "lib.g = str; raise ValueError('no device')",
+        "up.lib:g",
+        "no device",
+    ),
     "it returns something": (
-        "lib.g = str; return 'a.platform'",
+        "del lib.TABLE['a']; return 'a.platform'",
+        "up.lib:TABLE['a']",
         "it returned something",
     ),
 }
@@ -333,11 +348,12 @@ def test_a_call_that_no_row_makes_is_listed(
     here: World, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     """The reason says why, beside the statement that was read."""
-    statements, _reason = LEFT[form]
+    statements, target, _reason = LEFT[form]
     text = f"from up import lib\n\n\ndef register():\n    {statements}\n"
     report = observed(here, capsys, {"start": text})
-    assert report["observed"]["depths"] == {"up.lib:g": "in no row"}
-    assert [place["place"] for place in report["left"]] == ["up.lib.g"]
+    assert report["observed"]["depths"] == {target: "in no row"}
+    places = [place["place"] for place in report["left"]]
+    assert places == [target.replace(":", ".", 1)]
     assert report["patches"] == []
 
 
@@ -435,7 +451,7 @@ def test_a_pile_of_one_module(
     file.write_text(text, "utf-8")
     words = [*INTO_MINE, "--observe", "--call", "one:register"]
     assert main(["adopt", str(folder), *words]) == 0
-    assert "1 changes were observed: 1 called" in capsys.readouterr().out
+    assert "1 changes were observed: 1 taken" in capsys.readouterr().out
     start = f"import sys\nsys.path[:0] = [{str(folder)!r}, {str(folder / 'src')!r}]\n"
     call = "import one\none.register()\n"
     theirs = here.answer(f"{start}{call}{PROBE}", PATCHKIT="0")

@@ -231,7 +231,7 @@ def test_a_pile_without_rows_is_observed_too(
 ) -> None:
     """What it changes in a way that no row says becomes the call of its text."""
     report = adopt(here, capsys, {"patches": f"{HEAD}C.size += 1\n"}, "--observe")
-    assert report["observed"]["depths"] == {"up.lib:C.size": "called"}
+    assert report["observed"]["depths"] == {"up.lib:C.size": "taken"}
     assert report["observed"]["not_run"] == []
     assert report["left"] == []
     theirs, ours = answers(here)

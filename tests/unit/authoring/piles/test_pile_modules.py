@@ -8,7 +8,15 @@ import zipfile
 import pytest
 
 from authoring.index_of_up import INTO_MINE
-from authoring.piles.pile_of_up import PROBE, World, adopt, here, kinds, world
+from authoring.piles.pile_of_up import (
+    PROBE,
+    World,
+    adopt,
+    answers,
+    here,
+    kinds,
+    world,
+)
 from patchkit.cli import main
 
 __all__ = ["here", "world"]
@@ -47,6 +55,20 @@ def test_a_package_that_patches_stays_a_package(
     of_pile = here.answer(f"import pile.patches\n{probe}", PATCHKIT="0")
     apply = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
     assert here.answer(f"{apply}{probe}") == of_pile
+
+
+@pytest.mark.processes
+def test_a_module_that_its_own_package_imports_stays_the_pile_s(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pack has the text of the package, and not of the module, which changes nothing."""
+    here.module("pile.patches.helper", "def g():\n    return 'new'\n")
+    text = "from up import lib\nfrom pile.patches import helper\nlib.g = helper.g\n"
+    here.module("pile.patches.__init__", text)
+    report = adopt(here, capsys, {})
+    assert report["left"] == []
+    of_pile, of_rows = answers(here)
+    assert of_rows == of_pile
 
 
 def test_modules_in_no_package_are_listed_as_not_kept_off(

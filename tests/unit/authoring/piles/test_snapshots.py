@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import OrderedDict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -76,3 +78,72 @@ def test_what_is_set_inside_of_functions_classes_and_instances() -> None:
         ("g", "content"),
         ("item.__class__", "item"),
     }
+
+
+class Lazy(ModuleType):
+    """A module of a type of its own, as that of transformers."""
+
+
+def test_a_module_that_another_has_is_no_registry() -> None:
+    """What it has is compared under its own name."""
+    Lazy.__module__ = "up.lazy"
+    module = Lazy("up.other")
+    vars(module)["word"] = "loaded"
+    found = dict(snapshots.members("up", "", {"other": module}))
+    assert list(found) == [("up", "other")]
+
+
+LOADS = """
+def __getattr__(name):
+    from up.home import C
+
+    globals()[name] = {"C": C, "D": int}[name]
+    return globals()[name]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (LOADS, ["D"]),
+        ("", ["C", "D"]),
+    ],
+)
+def test_a_name_that_upstream_binds_itself_is_no_change(
+    text: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a package does that imports its definitions when somebody asks for them."""
+    package = ModuleType("up")
+    exec(text, vars(package))
+    home = ModuleType("up.home")
+    exec("class C: ...\n", vars(home))
+    monkeypatch.setitem(sys.modules, "up", package)
+    monkeypatch.setitem(sys.modules, "up.home", home)
+    before = {("up", "first"): 1}
+    defined = vars(home)["C"]
+    after = {**before, ("up", "C"): defined, ("up", "D"): defined}
+    found = [each.attribute[1] for each in snapshots.differences(before, after)]
+    assert found == expected
+    assert vars(package).get("D", defined) is defined
+
+
+class Making(dict[str, Any]):
+    """A table that makes what is asked for, as that of activations in transformers."""
+
+    def __getitem__(self, key: str) -> Any:
+        return super().__getitem__(key)()
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"), [(dict, "item"), (OrderedDict, "item"), (Making, "content")]
+)
+def test_an_item_that_is_not_what_was_set_is_no_target(
+    kind: type[dict[str, Any]], form: str
+) -> None:
+    """A row cannot say it: it happens in the call."""
+    table = kind(a=int)
+    before = dict(snapshots.members("up", "", {"TABLE": table}))
+    table["a"] = str
+    after = dict(snapshots.members("up", "", {"TABLE": table}))
+    (change,) = snapshots.differences(before, after)
+    assert (change.attribute, change.form) == (("up", "TABLE['a']"), form)

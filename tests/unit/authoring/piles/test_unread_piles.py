@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["world"]
 
-LISTED = {"a call around a wrapper"}
+LISTED: set[str] = set()
 """Piles of which no row makes some changes: reading gives another value, or another order."""
 
-ALSO_LISTED = {"globals of upstream"}
-"""Piles whose changes are in rows, with statements that do not say what they change."""
+REPAIRED = {"partial methods": ["up.lib:C.lazy", "up.user:C.lazy"]}
+"""By pile, what only the rows make whole: they give a cached property its name."""
+
+ALSO_LISTED = {
+    "a call around a wrapper",
+    "a subclass that upstream keeps",
+    "globals of upstream",
+}
+"""Piles whose changes are in rows, with statements whose change is not told, or not seen."""
 
 UNTOUCHED: dict[str, Any] = {}
 """What upstream answers without a pile; asked once."""
@@ -65,7 +72,7 @@ def test_what_a_hard_pile_does_is_done_or_listed(
     ours = hard.answer(f"{ROWS}{start}{PROBE}")
     listed = {place["place"].replace(":", ".") for place in report["left"]}
     assert theirs != UNTOUCHED["answers"]
-    assert _differing(theirs, ours, listed) == []
+    assert _differing(theirs, ours, listed) == REPAIRED.get(form, [])
     is_in_rows = "in no row" not in report["observed"]["depths"].values()
     assert is_in_rows is (form not in LISTED)
     if is_in_rows and form not in ALSO_LISTED:
