@@ -10,17 +10,23 @@ from typing import Any
 
 from patchkit.core.record import Record
 from patchkit.core.rows.processes import ProcessRow, check_processes
+from patchkit.core.rows.target import is_attribute
 from patchkit.errors import EngineError, ProcessRowError
 
 GROUP = "patchkit.engines"
 
 _SEQUENCES = ("processes", "plugin_groups", "titles", "servers")
 """The fields that hold tuples; the others are strings."""
+_ITEMS = {
+    "plugin_groups": "the name of a group",
+    "titles": "what titles begin with",
+    "servers": "a Server with words",
+}
+"""What the tuples of fields hold, as it is said."""
 _ATTRIBUTE = (r"([^\W\d]\w*)?", "the name of an attribute, or ''")
 _FORMS = {
     "name": (r".+", "the name of the engine"),
     "package": (r"[^\W\d]\w*", "the name of a top-level package"),
-    "helper": (r"([\w.]+:[\w.]+)?", "'module:qualname', or ''"),
     "configuration": _ATTRIBUTE,
     "digest_in": _ATTRIBUTE,
 }
@@ -156,6 +162,8 @@ def _fault(engine: Any, present: Collection[Engine]) -> tuple[str, str, str] | N
         value = getattr(engine, field)
         if not re.fullmatch(pattern, value):
             return f".{field}", repr(value), expected
+    if engine.helper and not is_attribute(engine.helper):
+        return ".helper", repr(engine.helper), "'module:qualname', or ''"
     if engine.package in {other.package for other in present}:
         return ".package", f"{engine.package!r}, which another engine has", "another"
     if bool(engine.configuration) != bool(engine.digest_in):
@@ -167,12 +175,28 @@ def _fault(engine: Any, present: Collection[Engine]) -> tuple[str, str, str] | N
     return None
 
 
+def _is_item(field: str, value: Any) -> bool:
+    """Whether a value may stand in the tuple of a field; rows of processes are checked later."""
+    if field == "processes":
+        return True
+    if field == "servers":
+        return (
+            isinstance(value, Server)
+            and not isinstance(value.words, str)
+            and bool(value.words)
+        )
+    return isinstance(value, str) and bool(value)
+
+
 def _wrong_type(engine: Engine) -> tuple[str, str, str] | None:
     """Return the first field that holds no string or tuple, as `_fault` does; None for none."""
     for field, value in vars(engine).items():
         if field in _SEQUENCES:
             if not isinstance(value, (tuple, list)):
                 return f".{field}", repr(value), "a tuple"
+            wrong = [each for each in value if not _is_item(field, each)]
+            if wrong:
+                return f".{field}", repr(wrong[0]), _ITEMS[field]
         elif not isinstance(value, str):
             return f".{field}", repr(value), "a string"
     return None

@@ -12,6 +12,7 @@ from typing import Any
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import Role, Row
+from patchkit.core.rows.target import is_attribute
 from patchkit.errors import ProcessRowError
 
 GROUP = "patchkit.processes"
@@ -351,10 +352,13 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
 
 def _is_nameable(row: ProcessRow) -> bool:
     """Whether `what` has the form that `by` needs: any text, or `module:qualname`."""
-    takes_any_text = row.by not in NAMED
-    if takes_any_text and row.what:
+    text: Any = row.what  # a package may have put anything there
+    if not isinstance(text, str) or not text:
+        return False
+    if row.by not in NAMED:
         return True
-    # Refuses '', too. Not parsed as a target: a qualname with `<locals>` is valid here.
-    text = str(row.what)
+    if row.by == "call":  # a function that is wrapped
+        return is_attribute(text)
+    # Not parsed as a target: a qualname with `<locals>` is valid here.
     match = re.fullmatch(r"[^:]+:[^:]+", text)
     return match is not None

@@ -92,6 +92,18 @@ class Target(Record):
         return f"{self.module}:{self.qualname}"
 
 
+def is_attribute(text: str) -> bool:
+    """Whether a text is the target of an attribute: `module:qualname`.
+
+    Args:
+        text: The text.
+    """
+    try:
+        return bool(Target.parse(text).qualname)
+    except ValueError:
+        return False
+
+
 @lru_cache(maxsize=4096)
 def steps_of(qualname: str) -> tuple[TargetStep, ...]:
     """Split a qualname: `C.run` into `C` and `run`, `TABLE['key']` into `TABLE` and `Item('key')`.

@@ -44,8 +44,8 @@ def stamp(
         extra = {}
         try:
             setattr(config, attribute, extra)
-        except AttributeError as error:
-            # Of an old engine, whose configuration takes no more attributes.
+        except Exception as error:  # noqa: BLE001 - each library refuses in its own way
+            # It is frozen, or it takes no more attributes.
             states.say("warning", f"the engine's configuration is not stamped: {error}")
             return
     if not isinstance(extra, dict):

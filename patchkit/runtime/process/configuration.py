@@ -59,16 +59,26 @@ def _configuration(values: Iterable[Any], engines: Iterable[Engine]) -> tuple[An
         The configuration, and the attribute in which the digest travels; None and '' if there is
         no configuration.
     """
-    for value in values:
+    pending = list(values)
+    seen: set[int] = set()  # ids, as a list may hold itself
+    while pending:
+        value = pending.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         for engine in engines:
-            if engine.configuration and hasattr(value, engine.configuration):
+            if engine.configuration and _has(value, engine.configuration):
                 return value, engine.digest_in
-        inner: Iterable[Any] = ()
         if isinstance(value, dict):
-            inner = value.values()
-        elif isinstance(value, list):
-            inner = value
-        config, attribute = _configuration(inner, engines)
-        if config is not None:
-            return config, attribute
+            pending += value.values()
+        elif isinstance(value, (list, tuple)):
+            pending += value
     return None, ""
+
+
+def _has(value: Any, attribute: str) -> bool:
+    """Whether an object has an attribute; False where a property of that name fails."""
+    try:
+        return hasattr(value, attribute)
+    except Exception:  # noqa: BLE001 - code of the engine
+        return False

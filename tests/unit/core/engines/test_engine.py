@@ -43,6 +43,22 @@ def test_an_engine_that_is_in_order() -> None:
         (engine(package="vllm"), ".package", "which another engine has", "another"),
         (engine(titles="Mine::"), ".titles", "'Mine::'", "a tuple"),
         (engine(helper="mine.helper"), ".helper", "'mine.helper'", "'module:qualname'"),
+        (engine(helper=".:."), ".helper", "'.:.'", "'module:qualname'"),
+        (engine(titles=("",)), ".titles", "''", "what titles begin with"),
+        (engine(servers=("x serve",)), ".servers", "'x serve'", "a Server with words"),
+        (engine(servers=(Server((), "1"),)), ".servers", "Server(", "a Server with"),
+        (
+            engine(processes=(ProcessRow("call", "x:f.<locals>.g", Role.MAIN),)),
+            ", PROCESSES[0].what",
+            "'x:f.<locals>.g'",
+            "'module:qualname'",
+        ),
+        (
+            engine(processes=(ProcessRow("name", 5, Role.MAIN),)),  # type: ignore[arg-type]
+            ", PROCESSES[0].what",
+            "5",
+            "'module:qualname', or a string",
+        ),
         (engine(digest_in="a b"), ".digest_in", "'a b'", "the name of an attribute"),
         (engine(digest_in="_a"), ".digest_in", "'_a'", "set where `configuration` is"),
         (
