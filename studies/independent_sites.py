@@ -134,10 +134,10 @@ class SiteScan(ast.NodeVisitor):
 
     def _count_stores(self, target: ast.expr) -> None:
         for part in ast.walk(target):
-            is_member = isinstance(part, (ast.Attribute, ast.Subscript))
-            if not is_member or isinstance(part.ctx, ast.Load):
+            if not isinstance(part, (ast.Attribute, ast.Subscript)):
                 continue
-            if self._is_upstream(part.value):
+            is_set = not isinstance(part.ctx, ast.Load)
+            if is_set and self._is_upstream(part.value):
                 self._note()
 
     def _is_alias(self, value: ast.expr) -> bool:

@@ -35,7 +35,7 @@ SECONDS = 900
 
 def engine(model: str) -> None:
     """Generate by an engine in this process."""
-    import sglang  # noqa: PLC0415 - the server's client needs none
+    import sglang  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - the client needs none
 
     started = sglang.Engine(model_path=model, **OPTIONS)
     for sampling in SAMPLINGS:
