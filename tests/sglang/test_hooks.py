@@ -6,8 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from conftest import SECONDS
 from patchkit_lab import processes
+from sglang_runs import SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
