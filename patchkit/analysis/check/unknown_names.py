@@ -146,9 +146,13 @@ class UnknownNames:
         for other in self._changes:
             place = other.place
             if isinstance(other, (Add, SetByCall)):
-                # Where that is undecidable, it may be the same module under another name.
+                # It may be the same module under another name where that is undecidable, or where
+                # the target is there, too.
                 is_here = place.module == module
-                if is_here or release.state(place) == "undecidable":
+                is_undecidable = release.state(place) == "undecidable"
+                namesake = Target(place.module, change.place.qualname)
+                has_target = release.facts(namesake).module == module
+                if is_here or is_undecidable or has_target:
                     names.add(place.qualname)
             elif isinstance(other, Provide):
                 package, _, submodule = place.module.rpartition(".")

@@ -65,7 +65,7 @@ def command(
     Examples:
       patchkit fit vllm-ascend --releases 'vllm>=0.20'
       patchkit fit dist/my_plugin-1.0-py3-none-any.whl --here
-      patchkit fit . --releases 'vllm>=0.30' --releases 'ray>=2.40' --format markdown
+      patchkit fit . --releases 'vllm>=0.30' --releases 'ray>=2.40'
       patchkit fit . --of transformers
       patchkit fit . --here --select PK601 --format concise
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
