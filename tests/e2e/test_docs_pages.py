@@ -95,8 +95,8 @@ ROW = (
 )
 """The row that a page speaks of and does not have."""
 FIRST = {
-    "docs/releases.md#1": ROW.format("vllm>=0.32,<0.34", "step"),
-    "docs/releases.md#2": ROW.format("vllm>=0.25,<0.26", "log_iteration_details"),
+    "docs/releases.md#2": ROW.format("vllm>=0.32,<0.34", "step"),
+    "docs/releases.md#3": ROW.format("vllm>=0.25,<0.26", "log_iteration_details"),
     "README.md#3": "patchkit run --patches my_pack -- python engine.py",
     "README.md#5": "export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD",
     "docs/operations.md#0": "mv readme my_pack; export PATCHKIT_PATCHES=my_pack PYTHONPATH=$PWD",
