@@ -61,8 +61,8 @@ def forward(self, x):
 """
 
 UNSTAMPED = """
-import patchkit.runtime.process.session
-patchkit.runtime.process.session.Session.stamp = lambda session, config: None
+import patchkit.runtime.process.configuration
+patchkit.runtime.process.configuration.stamp = lambda *_: None
 """
 """What patchkit would be without the entry that vLLM hashes."""
 
