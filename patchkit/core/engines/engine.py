@@ -70,8 +70,6 @@ class Engine(Record, kw_only=True):
         name: Its name in messages, such as `vLLM`.
         package: The top-level package of its code, which is also the name of its distribution.
         processes: How its processes are known, and the roles that they enter.
-        version_variable: The variable that says which release of it to believe; '' if only
-            `PATCHKIT_VERSIONS` does.
         plugin_groups: The groups of entry points that its processes call as they start.
         plugin_variable: The variable that names which plugins it loads; '' if it has none.
         titles: What the titles of its processes begin with.
@@ -88,7 +86,6 @@ class Engine(Record, kw_only=True):
     name: str
     package: str
     processes: Sequence[ProcessRow] = ()
-    version_variable: str = ""
     plugin_groups: Sequence[str] = ()
     plugin_variable: str = ""
     titles: Sequence[str] = ()

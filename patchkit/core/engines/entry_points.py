@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchkit.core.engines.engine import GROUP as ENGINES
 from patchkit.core.engines.engine import Engine, check_engine
@@ -157,26 +157,27 @@ def _place_of(entry: EntryPoint) -> str:
 
 def _read_engine(where: str, module: str, present: tuple[Engine, ...]) -> Engine:
     """Import a module and return its `ENGINE`, which must not repeat what is present."""
-    try:
-        declared = importlib.import_module(module).ENGINE
-    except (Exception, SystemExit) as error:  # a script that is imported may exit
-        fault = f"{module!r} ({type(error).__name__}: {error})"
-        expected = "a module that can be imported and holds ENGINE"
-        raise EngineError(f"{where}: found {fault}, expected {expected}") from error
-    return check_engine(where, declared, present)
+    return check_engine(where, _declared(where, module, "ENGINE", EngineError), present)
 
 
 def _read_processes(
     where: str, module: str, present: tuple[ProcessRow, ...]
 ) -> tuple[ProcessRow, ...]:
     """Import a module and return its `PROCESSES`, which must not repeat rows that are present."""
+    rows = _declared(where, module, "PROCESSES", ProcessRowError)
+    return check_processes(where, rows, present)
+
+
+def _declared(
+    where: str, module: str, name: str, refusal: type[EngineError | ProcessRowError]
+) -> Any:
+    """Import a module and return what it has under a name; raise `refusal` if it has nothing."""
     try:
-        declared = importlib.import_module(module).PROCESSES
+        return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # a script that is imported may exit
         fault = f"{module!r} ({type(error).__name__}: {error})"
-        expected = "a module that can be imported and holds PROCESSES"
-        raise ProcessRowError(f"{where}: found {fault}, expected {expected}") from error
-    return check_processes(where, declared, present)
+        expected = f"a module that can be imported and holds {name}"
+        raise refusal(f"{where}: found {fault}, expected {expected}") from error
 
 
 def _may_hold_packs(folder: str) -> bool:

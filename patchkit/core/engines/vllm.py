@@ -115,7 +115,6 @@ ENGINE = Engine(
             instead_of=_BY_RUST,
         ),
     ),
-    version_variable="VLLM_VERSION",
     plugin_groups=("vllm.platform_plugins", "vllm.general_plugins"),
     plugin_variable="VLLM_PLUGINS",
     titles=("VLLM::",),
