@@ -28,7 +28,7 @@ from patchkit.runtime.changes.overwrites import hidden_on
 from patchkit.runtime.changes.owners import MISSING, function_of, peek
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import Maker, NotWanted, layers_of
+from patchkit.runtime.process.making import Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ARMED,
@@ -307,7 +307,7 @@ class Dependents(Record, eq=False):
             # Otherwise each target has the layer of one patch alone, and none was hidden before.
             if group.facts.get("hidden") or any(len(site.layers) > 1 for site in sites):
                 # There is a list of names for each target.
-                names.update(*layers_of(group).values())
+                names.update(*group.made.layers().values())
         found: list[HiddenReplacements] = []
         for name in sorted(names):
             for group in self.schedule.patches[name].groups:
@@ -326,7 +326,7 @@ class Dependents(Record, eq=False):
             patch = group.patch
             if patch.status != APPLIED:
                 continue
-            group.facts |= {"hidden": hidden, "layers": layers_of(group)}
+            group.facts |= {"hidden": hidden, "layers": group.made.layers()}
             self.maker.states.report(patch, **group.facts)
             for target, upper in hidden.items():
                 text = f"{patch.name} is hidden by {upper[patch.name]} at {target}"

@@ -10,7 +10,8 @@ from support.undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError
-from patchkit.runtime.process.patch_state import APPLIED, EXIT_CODE, SKIPPED
+from patchkit.runtime.process.failure_exit import EXIT_CODE
+from patchkit.runtime.process.patch_state import APPLIED, SKIPPED
 
 if TYPE_CHECKING:
     from patchkit.runtime.process.session import Session

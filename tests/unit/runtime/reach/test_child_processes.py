@@ -13,7 +13,7 @@ from support import packages
 from support.packages import World, row
 
 from patchkit import Role
-from patchkit.runtime.process.patch_state import EXIT_CODE
+from patchkit.runtime.process.failure_exit import EXIT_CODE
 from patchkit.runtime.reach.carrier import Carrier
 
 world = packages.world
