@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from patchkit_lab import processes
-from sglang_runs import HERE, SECONDS, environment
+from sglang_runs import LAB, SECONDS, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from patchkit_lab.processes import Outcome
-
-LAB = HERE.parents[1] / "examples" / "conformance"
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from patchkit_lab import processes
 
 HERE = Path(__file__).resolve().parent
+LAB = HERE.parents[1] / "examples" / "conformance"
 SECONDS = 240.0
 """How long a run may take."""
 PROMPT = "hello world the quick brown fox"
@@ -30,7 +32,8 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
     for name in ("journal", "calls"):
         (folder / name).mkdir(exist_ok=True)
     own = {
-        "PYTHONPATH": str(HERE),
+        # The drivers import this module, and with it the lab.
+        "PYTHONPATH": os.pathsep.join((str(HERE), str(LAB))),
         "SGLANG_USE_CPU_ENGINE": "1",
         "PATCHKIT_JOURNAL": str(folder / "journal"),
         "PATCHKIT_PATCHES": "rows_of_sglang",
