@@ -25,7 +25,7 @@ export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/s
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench \
-	e2e e2e-smoke e2e-rest e2e-all effects ways truth metrics matrix demo demo-cpu demo-ray235 pictures \
+	e2e e2e-smoke e2e-rest e2e-all effects ways truth metrics containers matrix demo demo-cpu demo-ray235 pictures \
 	screenshots env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
@@ -97,6 +97,9 @@ sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minut
 
 metrics: env-unit ## Alert rules and metrics, by promtool of PATH or of Debian's package
 	$(UNIT)/python tools/promtool.py
+
+containers: env-unit ## What a container does to a process, by namespaces of the kernel; as root
+	$(UNIT)/python -m pytest tests/containers
 
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null

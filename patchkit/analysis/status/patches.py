@@ -64,7 +64,8 @@ def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
     """
     checksums = node.get("bodies", {})
     for process in processes:
-        if process.host != node["host"]:
+        # Another container with this host name has other files.
+        if process.host != node["host"] or not process.counts_in(node.get("space", "")):
             continue
         for patch in process.patches.values():
             body = patch.body

@@ -66,7 +66,8 @@ def metrics_of(picture: Picture) -> str:
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(PictureCollector(lambda: picture))
-    return generate_latest(registry).decode()
+    text: str = generate_latest(registry).decode()
+    return text
 
 
 def require_client() -> None:
