@@ -21,7 +21,7 @@ EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
 # A caller's own modules decide nothing here; and without bytecode each child compiles all anew.
 unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
-export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang
+export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang:tests/unit
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench \
