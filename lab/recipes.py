@@ -91,7 +91,7 @@ TRAINING = (
     *("accelerate", "triton", "msgspec", "psutil", "protobuf", "sentencepiece"),
     *("pillow", "einops", "tyro", "regex", "wrapt>=1.17"),
 )
-# What SGLang 0.5.23 imports on a CPU: its own requirements name builds for CUDA.
+# What SGLang 0.5.10 and 0.5.23 import on a CPU: its own requirements name builds for CUDA.
 OF_SGLANG = (
     *("aiohttp", "anthropic", "compressed-tensors", "datasets", "einops", "distro"),
     *("easydict", "fastapi", "gguf", "interegular", "IPython", "llguidance"),
@@ -277,6 +277,7 @@ RECIPES = {
         python="3.12",
     ),
     "sglang-0.5.23": sglang("0.5.23"),
+    "sglang-0.5.10": sglang("0.5.10"),
     "vllm-0.31.0": release("0.31.0", TORCH, own_cache=False),
     "vllm-0.30.0": release("0.30.0", TORCH, own_cache=False),
     # Imported alone, by piles that are for it.
