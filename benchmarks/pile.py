@@ -17,8 +17,9 @@ from benchmarks.samples import folder, has_module
 from benchmarks.sessions import session_of
 from patchkit.core.rows.declaration import Role
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.objects.kernels import refuse_registered
-from patchkit.runtime.changes.owners import is_pydantic
+from patchkit.runtime.changes.objects.kernels import operator_at
+from patchkit.runtime.changes.owners import Location, is_pydantic
+from patchkit.runtime.changes.sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -116,8 +117,9 @@ def _functions(count: int) -> list[Place]:
 
 
 def _is_called_by_name(function: FunctionType) -> bool:
+    location = Location(None, function.__name__, function, own=True)
     try:
-        refuse_registered(function, "")
+        operator_at(location, Sites(), "")
     except TargetError:
         return False  # an operator of torch, or a dispatcher, goes on calling it
     return True

@@ -104,9 +104,14 @@ class Drift:
             row_drift = self._row_drift(row)
             if row_drift is None:
                 return ""
-            verdicts = [row_drift.verdict(target) for target in _targets(changes)]
+            return self._differences(row_drift, _targets(changes))
         except LockError as error:
             return f"{UNREADABLE}: {error}"
+
+    def _differences(self, row_drift: RowDrift, targets: Iterable[Target]) -> str:
+        """Join what there is to say of targets; what was parsed for that is forgotten."""
+        try:
+            verdicts = [row_drift.verdict(target) for target in targets]
         finally:
             self._installed.forget_parsed()  # frees memory, as a process may live for weeks
         return "; ".join(verdict.words for verdict in verdicts if verdict.words)

@@ -20,7 +20,7 @@ from patchkit.core.rows.declaration import Edit, Replace, Wrap
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from patchkit.core.rows.declaration import Add, Replace, Wrap
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -262,7 +262,7 @@ KERNELS = """
 import torch, triton, triton.language as tl
 from types import ModuleType
 from patchkit.runtime.changes.context import Context
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 from patchkit.runtime.changes.sites import Sites
 from patchkit.core.rows.declaration import Wrap
 

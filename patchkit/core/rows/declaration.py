@@ -49,6 +49,10 @@ def roles_named(names: str) -> frozenset[Role]:
     return frozenset(Role(name) for name in names.split(",") if name)
 
 
+_NO_TARGETS: Collection[str] = ()
+"""The `sets` of kinds that have no such field."""
+
+
 class Change(Record, kw_only=True):
     """One edit to one target; the base of every kind.
 
@@ -70,6 +74,8 @@ class Change(Record, kw_only=True):
     # The field that names an object of the body; '' for a kind that uses none.
     body_field: ClassVar[str] = "by"
     moment: ClassVar[str] = AFTER
+    # Further targets that it changes: a field of AfterImport, and none of any other kind.
+    sets = _NO_TARGETS
 
     @property
     def kind(self) -> str:
@@ -79,17 +85,17 @@ class Change(Record, kw_only=True):
     @property
     def place(self) -> Target:
         """The parsed target; the registry has checked that it can be parsed."""
-        return Target.parse(getattr(self, self.target_field))
+        return Target.parse(self.place_text)
+
+    @property
+    def place_text(self) -> str:
+        """The target as it is declared."""
+        return str(getattr(self, self.target_field))
 
     @property
     def parts(self) -> "tuple[Change, ...]":
         """The change, and one more for each further target that it changes."""
         return (self,)
-
-    @property
-    def sets_targets(self) -> bool:
-        """Whether it is an AfterImport with `sets`: then it has more parts than itself."""
-        return len(self.parts) > 1
 
     @property
     def is_reviewed(self) -> bool:

@@ -65,7 +65,7 @@ class Versions:
         """
         name = canonical(name)
         if name not in self._found:
-            self._found[name] = self.believed(name) or self._search(name)
+            self._found[name] = self._set_by_user(name) or self._search(name)
         return self._found[name]
 
     def believed(self, name: str) -> FoundVersion | None:
@@ -80,7 +80,11 @@ class Versions:
         Raises:
             VersionError: The text is no version.
         """
-        version = self._believed.get(canonical(name))
+        return self._set_by_user(canonical(name))
+
+    def _set_by_user(self, name: str) -> FoundVersion | None:
+        """Do what `believed` does, for a name in its normalized form."""
+        version = self._believed.get(name)
         if version:
             _ = version.counts_as  # raises, naming the variable and the text
         return version

@@ -1,21 +1,27 @@
-"""Defines `Context`, which changes are prepared with, and `Prepared`, what preparing returns.
+"""Defines what a change is prepared with, what preparing returns, and the route to a target.
 
 Changes of a row of which one decides what the target of another is are prepared in *waves*.
 """
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from types import ModuleType
-from typing import Any, Protocol
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, Protocol
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import Add, Change, Decorate, Replace, SetByCall
+from patchkit.core.rows.target import Item, TargetStep, steps_of
 from patchkit.errors import TargetError, near
+from patchkit.runtime.changes.owners import MISSING, namespace, peek
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 
 _Placed = tuple[int, Change]
 """The index of a change in its row, and the change."""
+
+RouteStep = tuple[Any, TargetStep, Any]
+"""One step on the way to a target: the owner, the attribute or item, and its value."""
 
 
 class Context(Record):
@@ -187,3 +193,64 @@ def parts_of(changes: Iterable[_Placed]) -> list[Change]:
         changes: the changes, with their indices in the row.
     """
     return [part for _, change in changes for part in change.parts]
+
+
+# -- the way to a target ---------------------------------------------------------------------------
+
+
+class Route(NamedTuple):
+    """The objects on the way to a target when it was changed: its module, a class, an attribute.
+
+    Args:
+        target: The target, as its change names it.
+        steps: The steps, the module first; without the change's own sites, which are compared
+            separately.
+        edited: The function that an Edit changed, and the code that it had then.
+    """
+
+    target: str
+    steps: tuple[RouteStep, ...]
+    edited: tuple[FunctionType, CodeType] | None = None
+
+
+def route_of(
+    target: str,
+    module: ModuleType,
+    qualname: str,
+    sites: Iterable[Site],
+    edited: FunctionType | None = None,
+) -> Route:
+    """Walk to a target, and note the object at each step, to compare them later.
+
+    Args:
+        target: The target, for messages.
+        module: Its module.
+        qualname: The name in the module that leads to it.
+        sites: The change's own sites, which are compared separately and left out of the route.
+        edited: The function whose code an Edit has changed; None for another change.
+
+    Returns:
+        The route for `stranger_on`.
+    """
+    own_keys = {(id(site.owner), site.name) for site in sites}
+    stops: list[tuple[Any, TargetStep, Any]] = []
+    name = module.__name__
+    # `runpy` puts other modules under the name `__main__` for a time.
+    if name != "__main__" and sys.modules.get(name) is module:
+        stops.append((sys.modules, Item(name), module))
+    owner: Any = module
+    for step in steps_of(qualname):
+        value = peek(owner, step)
+        if value is MISSING:
+            break
+        is_stored = isinstance(step, Item) or step in namespace(owner)
+        is_descriptor = hasattr(type(value), "__get__")
+        is_bound = is_descriptor and not isinstance(owner, type)
+        if is_bound and not is_stored:
+            break  # a method or property of the object's class, which is a new object each time
+        if (id(owner), step) not in own_keys:
+            stops.append((owner, step, value))
+        owner = value
+    if edited is None:
+        return Route(target, tuple(stops))
+    return Route(target, tuple(stops), (edited, edited.__code__))

@@ -5,18 +5,16 @@ Also finds replacements of a patch that are never called because a later patch r
 
 import sys
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from patchkit.core.rows.target import Item, Target, TargetStep
+from patchkit.core.rows.target import Target, TargetStep
+from patchkit.runtime.changes.context import Route, RouteStep
 from patchkit.runtime.changes.foreign import described
-from patchkit.runtime.changes.owners import MISSING, namespace, peek, read, words
+from patchkit.runtime.changes.owners import MISSING, peek, read, words
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import is_half_imported
-
-RouteStep = tuple[Any, TargetStep, Any]
-"""One step on the way to a target: the owner, the attribute or item, and its value."""
 
 
 class Overwrite(NamedTuple):
@@ -33,21 +31,6 @@ class Overwrite(NamedTuple):
     by: str
     wraps: bool
     unsure: bool = False
-
-
-class Route(NamedTuple):
-    """The objects on the way to a target when it was changed: its module, a class, an attribute.
-
-    Args:
-        target: The target, as its change names it.
-        steps: The steps, the module first; without the change's own sites, which are compared
-            separately.
-        edited: The function that an Edit changed, and the code that it had then.
-    """
-
-    target: str
-    steps: tuple[RouteStep, ...]
-    edited: tuple[FunctionType, CodeType] | None = None
 
 
 def stranger_at(site: Site, sites: Sites) -> Overwrite | None:
@@ -265,49 +248,6 @@ def _is_instrumented(now: CodeType, code: CodeType) -> bool:
     loaded = {*code.co_names, *code.co_consts}
     loaded_now = {*now.co_names, *now.co_consts}
     return loaded <= loaded_now
-
-
-def route_of(
-    target: str,
-    module: ModuleType,
-    steps: Iterable[TargetStep],
-    sites: Iterable[Site],
-    edited: FunctionType | None = None,
-) -> Route:
-    """Walk to a target, and note the object at each step, to compare them later.
-
-    Args:
-        target: The target, for messages.
-        module: Its module.
-        steps: Its qualname, step by step.
-        sites: The change's own sites, which are compared separately and left out of the route.
-        edited: The function whose code an Edit has changed; None for another change.
-
-    Returns:
-        The route for `stranger_on`.
-    """
-    own_keys = {(id(site.owner), site.name) for site in sites}
-    stops: list[tuple[Any, TargetStep, Any]] = []
-    name = module.__name__
-    # `runpy` puts other modules under the name `__main__` for a time.
-    if name != "__main__" and sys.modules.get(name) is module:
-        stops.append((sys.modules, Item(name), module))
-    owner: Any = module
-    for step in steps:
-        value = peek(owner, step)
-        if value is MISSING:
-            break
-        is_stored = isinstance(step, Item) or step in namespace(owner)
-        is_descriptor = hasattr(type(value), "__get__")
-        is_bound = is_descriptor and not isinstance(owner, type)
-        if is_bound and not is_stored:
-            break  # a method or property of the object's class, which is a new object each time
-        if (id(owner), step) not in own_keys:
-            stops.append((owner, step, value))
-        owner = value
-    if edited is None:
-        return Route(target, tuple(stops))
-    return Route(target, tuple(stops), (edited, edited.__code__))
 
 
 def hidden_on(

@@ -293,18 +293,6 @@ def words(owner: Any, step: TargetStep) -> str:
     return f"{owner_name}.{step}"
 
 
-def site_key(owner: object, name: TargetStep) -> SiteKey:
-    """Return the key of an attribute or item; a module's attribute has that of its dict's item.
-
-    Args:
-        owner: The object or container. The key is valid only while this object exists.
-        name: The attribute or item.
-    """
-    if isinstance(owner, ModuleType) and not isinstance(name, Item):
-        return id(namespace(owner)), Item(name)
-    return id(owner), name
-
-
 def function_of(value: Any) -> FunctionType | None:
     """Return the function that a value is, or that a static or class method is made of.
 

@@ -16,12 +16,11 @@ from patchkit.core.rows.declaration import AfterImport
 from patchkit.core.rows.target import Target, TargetStep
 from patchkit.errors import TargetError
 from patchkit.runtime.changes import modules
-from patchkit.runtime.changes.context import Context, unwind
+from patchkit.runtime.changes.context import Context, Route, route_of, unwind
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
 )
-from patchkit.runtime.changes.overwrites import Route, route_of
 from patchkit.runtime.changes.owners import (
     MISSING,
     inherited,
@@ -29,11 +28,10 @@ from patchkit.runtime.changes.owners import (
     namespace,
     read,
     restore,
-    site_key,
     write,
 )
 from patchkit.runtime.changes.site import Layer, Site
-from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.changes.sites import Sites, site_key
 
 _KEPT_BY_PYTHON = frozenset(
     {
@@ -177,7 +175,7 @@ class PreparedSets(Record, frozen=False, eq=False):
         """Return the routes to the targets that the call has changed."""
         changed = {id(site) for _, site in self.changed}
         return [
-            route_of(str(each.target), each.module, each.target.steps, [each.site])
+            route_of(str(each.target), each.module, each.target.qualname, [each.site])
             for each in self.named
             if id(each.site) in changed
         ]

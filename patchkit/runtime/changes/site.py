@@ -23,7 +23,6 @@ from patchkit.runtime.changes.owners import (
     held_elsewhere,
     read,
     restore,
-    site_key,
     words,
     write,
 )
@@ -249,15 +248,6 @@ class Site(Record, frozen=False, eq=False):
                 and not self.is_patched(owner, name)
             ):
                 yield owner, name, value
-
-    def forget(self, owner: Any, name: TargetStep) -> None:
-        """Do not repoint a copy any more.
-
-        Args:
-            owner: The module, class or container that has the copy.
-            name: Its attribute or item.
-        """
-        self.aliases.pop(site_key(owner, name), None)
 
     def _set(self, layers: list[Layer], *, copies_only: bool = False) -> list[str]:
         """Compute the value from some layers, and store it in the attribute and its copies.

@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from patchkit.core.record import Record, field
-from patchkit.core.rows.target import TargetStep
+from patchkit.core.rows.target import Item, TargetStep
 from patchkit.runtime.changes.owners import (
     MISSING,
     Location,
@@ -15,7 +16,6 @@ from patchkit.runtime.changes.owners import (
     inherited,
     namespace,
     read,
-    site_key,
 )
 from patchkit.runtime.changes.site import Site
 
@@ -108,7 +108,7 @@ class Sites(Record, frozen=False, eq=False):
             return None
         key = site_key(owner, name)
         site = self._leaders.get(key)
-        if site is None or key not in site.aliases:  # `Site.forget` removes the key
+        if site is None or key not in site.aliases:  # `unfollow` removes the key
             return None
         return site
 
@@ -126,6 +126,16 @@ class Sites(Record, frozen=False, eq=False):
             former.aliases.pop(key, None)
         self._leaders[key] = site
         site.aliases[key] = (owner, name)
+
+    def unfollow(self, site: Site, owner: Any, name: TargetStep) -> None:
+        """Do not repoint a copy with a site any more.
+
+        Args:
+            site: The site.
+            owner: The module, class or container that has the copy.
+            name: Its attribute or item.
+        """
+        site.aliases.pop(site_key(owner, name), None)
 
     def deriving_from(self, site: Site) -> list[Site]:
         """List the patched attributes and items whose original comes from a changed one.
@@ -229,6 +239,18 @@ class Sites(Record, frozen=False, eq=False):
         if kind not in self._states:
             self._states[kind] = kind()
         return cast("_State", self._states[kind])
+
+
+def site_key(owner: object, name: TargetStep) -> SiteKey:
+    """Return the key of an attribute or item; a module's attribute has that of its dict's item.
+
+    Args:
+        owner: The object or container. The key is valid only while this object exists.
+        name: The attribute or item.
+    """
+    if isinstance(owner, ModuleType) and not isinstance(name, Item):
+        return id(object.__getattribute__(owner, "__dict__")), Item(name)
+    return id(owner), name
 
 
 def _is_foreign(site: Site) -> bool:

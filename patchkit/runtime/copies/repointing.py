@@ -75,7 +75,11 @@ def _defining_modules(sites: Collection[Site]) -> frozenset[str]:
             name_of_module = maker_of(value)
             if isinstance(name_of_module, str):
                 makers.add(name_of_module)
-    return frozenset(name for name in makers if is_within(name, packages))
+    near: set[str] = set()
+    for name in makers:
+        if is_within(name, packages):
+            near.add(name)
+    return frozenset(near)
 
 
 def restore(
@@ -228,7 +232,7 @@ class _Pass:
         if refusal is None:
             self.outcome.rebound.append(holder)
         else:
-            site.forget(holder.owner, holder.step)
+            self._keepers.sites.unfollow(site, holder.owner, holder.step)
             self._report(holder, f" ({type(refusal).__name__}: {refusal})")
 
     def _report(self, holder: Holder, why: str = "") -> None:

@@ -28,7 +28,7 @@ from patchkit.runtime.copies.scope import (
     untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
-from patchkit.runtime.process.making import NotWanted, layers_of
+from patchkit.runtime.process.making import FAILURES, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     FAILED,
@@ -207,7 +207,7 @@ class Applier:
             except NotWanted as reason:
                 self._skip(patch, str(reason))
                 return []
-            except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
+            except FAILURES as error:
                 try:  # the status is set first, so that no other thread applies the patch
                     self._states.fail(patch, error, module=group.module)
                 finally:
@@ -384,7 +384,7 @@ def remarks(
     rebound = [copy.words for copy in outcome.rebound if copy.site in concerned]
     out_of_reach = [copy.words for copy in outcome.left if copy.site in concerned]
     out_of_reach += group.made.kept
-    layers = layers_of(group)
+    layers = group.made.layers()
     for site in sites:
         out_of_reach += still_on_original(site)
     facts: dict[str, Any] = {

@@ -83,20 +83,6 @@ def eligibility(
     return _ELIGIBLE
 
 
-def awaits_when(patch: PatchState) -> bool:
-    """Tell whether the `when` of a patch may still skip the patch.
-
-    Args:
-        patch: the patch.
-
-    Returns:
-        Whether it has a `when` function, which was not called yet: the first group calls it.
-    """
-    return patch.row.patch.when is not None and not any(
-        group.applied_to for group in patch.groups
-    )
-
-
 def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
     """Call the `when` function of a patch or change.
 
@@ -113,6 +99,29 @@ def reason_to_skip(condition: Patch | Change, body: ModuleType) -> str | None:
     if condition.when is None:
         return None
     return ask_body("when", condition.when, body, "the reason to skip", TargetError)
+
+
+def divide_by_condition(
+    changes: Iterable[Placed], body: ModuleType
+) -> tuple[list[Placed], list[tuple[Change, str]]]:
+    """Divide changes into those to make, and those that their `when` skips.
+
+    Args:
+        changes: the changes, with their indices in the row.
+        body: the body, which defines the functions.
+
+    Returns:
+        The changes to make; and each other one, with the reason to skip it.
+    """
+    chosen: list[Placed] = []
+    skipped: list[tuple[Change, str]] = []
+    for index, change in changes:
+        reason = reason_to_skip(change, body)
+        if reason is None:
+            chosen.append((index, change))
+        else:
+            skipped.append((change, reason))
+    return chosen, skipped
 
 
 def ask_body(
@@ -188,21 +197,6 @@ class EligibilityTable:
             Those for which the answer is yes or no, in the same order.
         """
         return [group for group in groups if self.of_group(group).answer != NOT_YET]
-
-    def is_selected(self, patch: PatchState) -> bool:
-        """Tell whether a patch is for processes of its roles; a decided one is not checked again.
-
-        Args:
-            patch: the patch, decided or not.
-
-        Returns:
-            Whether the answer is yes.
-
-        Raises:
-            VersionError: a version cannot be found out.
-        """
-        answer, _ = eligibility(patch, reason_to_skip=self.selection.reason_to_skip)
-        return answer == YES
 
     def changes_here(self, group: ChangeGroup) -> list[Placed]:
         """Choose the changes of a group that are for the versions here.

@@ -23,7 +23,6 @@ from patchkit.runtime.imports.half_imported import forget_imports
 from patchkit.runtime.process.effects import Effects
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.journal import process_facts
-from patchkit.runtime.process.making import layers_of
 from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
 from patchkit.runtime.process.schedule import Schedule, Turns
 
@@ -123,8 +122,8 @@ class Lookout:
 
     def note_applied(self, has_changed: bool) -> None:
         """Start the thread, as patches are applied; if any is new, `has_changed`, observe calls."""
-        if has_changed:
-            self.effects.observe()
+        if has_changed and self._states.journal.directory is not None:
+            self.effects.observe()  # for the journal's file alone
         self.begin()
         if self._unmet is None:  # it was not written yet
             self.write_unmet()
@@ -210,7 +209,7 @@ class Lookout:
                 continue
             # An entry for each applied group, with the layers of now; one for a patch without any.
             facts_of_groups = [
-                group.facts | {"layers": layers_of(group)}
+                group.facts | {"layers": group.made.layers()}
                 for group in state.groups
                 if state.status == APPLIED and group.applied_to and group.facts
             ]

@@ -27,16 +27,21 @@ from patchkit.runtime.changes.context import (
     Prepared,
     PreparedLayers,
     in_waves,
+    route_of,
     unwind,
 )
-from patchkit.runtime.changes.overwrites import route_of
 from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import compiled_left, scope_of
 from patchkit.runtime.imports.finder import other_sessions
 from patchkit.runtime.imports.half_imported import culprit
-from patchkit.runtime.process.eligibility import YES, EligibilityTable, reason_to_skip
+from patchkit.runtime.process.eligibility import (
+    YES,
+    EligibilityTable,
+    divide_by_condition,
+    reason_to_skip,
+)
 from patchkit.runtime.process.journal import file_of
 from patchkit.runtime.process.patch_state import (
     ARMED,
@@ -45,12 +50,29 @@ from patchkit.runtime.process.patch_state import (
     Placed,
     Transaction,
 )
-from patchkit.runtime.process.preparing import prepare
 from patchkit.runtime.process.schedule import Executions, Turns
 
 if TYPE_CHECKING:
     from patchkit.runtime.changes.fields.rebuilding import Rebuild
     from patchkit.runtime.changes.set_by_call import PreparedSets
+
+
+_MODULES = {
+    "Replace": "objects.replace",
+    "Wrap": "objects.wrap",
+    "Decorate": "objects.decorate",
+    "Edit": "source.edit",
+    "Add": "objects.replace",
+    "AddField": "fields.add_field",
+    "Provide": "modules",
+    "BeforeImport": "modules",
+    "AfterImport": "modules",
+}
+"""By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
+
+
+FAILURES = (Exception, SystemExit)
+"""What fails a patch if its body raises it. After `sys.exit(0)`, the process would seem well."""
 
 
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
@@ -111,7 +133,7 @@ class Maker(Record, eq=False):
         reason = reason_to_skip(group.patch.row.patch, body)
         if reason is not None:
             raise NotWanted(reason)
-        chosen, skipped = _choose(changes, body)
+        chosen, skipped = divide_by_condition(changes, body)
         if self._waits_for_targets(group, chosen):
             return False
         group.made = Transaction(group.patch.name, group.rank)
@@ -125,7 +147,7 @@ class Maker(Record, eq=False):
 
     def _waits_for_targets(self, group: ChangeGroup, changes: list[Placed]) -> bool:
         """Whether a group waits for the import of a module in which an AfterImport sets targets."""
-        has_sets = any(change.sets_targets for _, change in changes)
+        has_sets = any(change.sets for _, change in changes)
         if not has_sets or group.moment != AFTER:
             return False
         from patchkit.runtime.process.called import half_imported  # noqa: PLC0415 - few set any
@@ -207,39 +229,6 @@ class Maker(Record, eq=False):
         return body not in sys.modules or self.executions.is_whole(body)
 
 
-def _choose(
-    changes: Iterable[Placed], body: ModuleType
-) -> tuple[list[Placed], list[tuple[Change, str]]]:
-    """Divide changes into those to make, and those that their `when` skips, with the reasons."""
-    chosen: list[Placed] = []
-    skipped: list[tuple[Change, str]] = []
-    for index, change in changes:
-        reason = reason_to_skip(change, body)
-        if reason is None:
-            chosen.append((index, change))
-        else:
-            skipped.append((change, reason))
-    return chosen, skipped
-
-
-def layers_of(group: ChangeGroup) -> dict[str, list[str]]:
-    """Name the patches that change each target of an applied group: several may wrap one method.
-
-    Of a target that is no attribute (edited code, a field, a module) only its own patch is known.
-
-    Args:
-        group: the group.
-
-    Returns:
-        The names by target, the innermost patch first.
-    """
-    layers: dict[str, dict[str, None]] = {target: {} for target in group.made.targets}
-    for target, site in group.made.sites:
-        layers.setdefault(target, {}).update(dict.fromkeys(site.patches))
-    own_patch = group.patch.name
-    return {target: list(names) or [own_patch] for target, names in layers.items()}
-
-
 # -- all or none -----------------------------------------------------------------------------------
 
 
@@ -299,7 +288,7 @@ def _apply_wave(
         prepared = prepare(change, context)
         changed = prepared.sites
         target = change.place
-        name = str(target)
+        name = change.place_text
         ready.append(_ReadyChange(change, target, name, prepared, changed))
     for each in ready:
         if _may_discard(each, sites):
@@ -324,7 +313,7 @@ def _record_routes(
     made: Transaction, ready: _ReadyChange, module: ModuleType | None
 ) -> None:
     """Record the way to each target of a change that was made."""
-    if ready.change.sets_targets:
+    if ready.change.sets:
         made.routes += cast("PreparedSets", ready.prepared).routes()
     if module is None or not ready.target.qualname:
         return  # no route leads to a whole module
@@ -332,9 +321,29 @@ def _record_routes(
     if isinstance(ready.change, Edit):
         edited = cast("Any", ready.prepared).code.function
         made.kept += compiled_left(edited)  # torch.jit does not compile it again
-    steps = ready.target.steps
-    route = route_of(ready.target_name, module, steps, ready.sites, edited)
+    qualname = ready.target.qualname
+    route = route_of(ready.target_name, module, qualname, ready.sites, edited)
     made.routes.append(route)
+
+
+def prepare(change: Change, context: Context) -> Prepared:
+    """Resolve a change's target and its object in the body; nothing upstream is changed.
+
+    Args:
+        change: the change.
+        context: its module, body and rank.
+
+    Returns:
+        An object whose `apply` makes the change, and whose `undo` undoes it.
+
+    Raises:
+        TargetError: the target or the object does not exist, or the change is refused.
+    """
+    name = _MODULES[type(change).__name__]
+    if change.sets:
+        name = "set_by_call"
+    kind = importlib.import_module(f"patchkit.runtime.changes.{name}")
+    return cast("Prepared", kind.prepare(change, context))
 
 
 def _may_discard(ready: _ReadyChange, sites: Sites) -> bool:
@@ -372,7 +381,7 @@ def _apply_change(made: Transaction, ready: _ReadyChange) -> None:
     if isinstance(ready.change, AfterImport):
         made.calls.append(undo)
     ready.prepared.apply()
-    if ready.change.sets_targets:
+    if ready.change.sets:
         from patchkit.runtime.process.called import record_sets  # noqa: PLC0415 - few set any
 
         record_sets(made, ready.change, cast("PreparedSets", ready.prepared))

@@ -8,7 +8,7 @@ from importlib.machinery import PathFinder, all_suffixes
 from patchkit.core.record import Record
 from patchkit.core.rows.canonical import canonical
 from patchkit.core.rows.declaration import Change, Role, Row
-from patchkit.runtime.process.eligibility import EligibilityTable, awaits_when
+from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
 from patchkit.runtime.process.patch_state import PatchState
 
 PatchSet = Mapping[str, "PatchDigest"]
@@ -49,7 +49,7 @@ def patch_set(
     selected = [
         state
         for state in states
-        if role in state.row.roles and table.is_selected(state)
+        if role in state.row.roles and _is_selected(state, table)
     ]
     packs = {state.row.pack for state in selected}
     pack_digests = {pack: modules_digest(pack) for pack in packs}
@@ -60,7 +60,7 @@ def patch_set(
             at=position,
             code=fingerprint(row),
             pack=pack_digests[row.pack],
-            is_open=awaits_when(state),
+            is_open=_awaits_when(state),
         )
     return digests
 
@@ -247,3 +247,19 @@ def _bytes(path: str) -> bytes:
             return file.read()
     except OSError:
         return b""
+
+
+def _is_selected(patch: PatchState, table: EligibilityTable) -> bool:
+    """Tell whether a patch is for processes of its roles; a decided one is not checked again."""
+    reason_to_skip = table.selection.reason_to_skip
+    return eligibility(patch, reason_to_skip=reason_to_skip).answer == YES
+
+
+def _awaits_when(patch: PatchState) -> bool:
+    """Tell whether a patch has a `when` that was not called yet, and may still skip the patch.
+
+    The patch's first change group calls it.
+    """
+    return patch.row.patch.when is not None and not any(
+        group.applied_to for group in patch.groups
+    )

@@ -5,11 +5,7 @@ decides what happens when a required patch fails: it raises, and where a program
 and goes on, it sets the exit code at the end.
 """
 
-import atexit
-import os
-import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
 from patchkit.core.record import Record, field
@@ -17,20 +13,16 @@ from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import (
     ApplyError,
     DependencyError,
-    PatchkitError,
     SettingsError,
     VersionError,
 )
-from patchkit.runtime.changes.context import unwind
-from patchkit.runtime.changes.overwrites import Route
+from patchkit.runtime.changes.context import Route, unwind
 from patchkit.runtime.changes.site import Site
+from patchkit.runtime.process.failure_exit import EXIT_CODE, FailureExit
 from patchkit.runtime.process.journal import Journal, say
 from patchkit.settings import Settings
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
-
-EXIT_CODE = 70
-"""`EX_SOFTWARE` of sysexits.h; no program of vLLM's ends with it."""
 
 Placed = tuple[int, Change]
 """The index of a change in its row, and the change."""
@@ -63,6 +55,21 @@ class Transaction(Record, frozen=False, eq=False):
     of_calls: dict[str, str] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+
+    def layers(self) -> dict[str, list[str]]:
+        """Name the patches that change each target: several may wrap one method.
+
+        Of a target that is no attribute (edited code, a field, a module), only the patch itself is
+        known.
+
+        Returns:
+            The names by target, the innermost patch first.
+        """
+        layers: dict[str, dict[str, None]] = {target: {} for target in self.targets}
+        for target, site in self.sites:
+            names = [layer.patch for layer in site.layers if layer.patch]
+            layers.setdefault(target, {}).update(dict.fromkeys(names))
+        return {target: list(names) or [self.patch] for target, names in layers.items()}
 
     def take_back(self) -> list[Exception]:
         """Undo all changes.
@@ -149,46 +156,6 @@ class PatchState(Record, frozen=False, eq=False):
     holders: int = 0
     former: tuple[str, str, BaseException | None] = (ARMED, "", None)
     thread: int | None = None
-
-
-class FailureExit:
-    """Makes a process exit with `EXIT_CODE` where a required patch has failed.
-
-    Args:
-        reason_to_fail: returns the failure as a message; None if the process may exit with 0.
-    """
-
-    def __init__(self, reason_to_fail: Callable[[], str | None]) -> None:
-        self._reason_to_fail = reason_to_fail
-
-    def arrange(self) -> None:
-        """Have `_at_exit` run at the end, before atexit functions that are registered by now."""
-        atexit.unregister(self._at_exit)
-        atexit.register(self._at_exit)
-
-    def code(self, code: Any) -> Any:
-        """Choose the exit code of a child process, which runs no atexit functions.
-
-        Args:
-            code: the exit code that it would have.
-
-        Returns:
-            `EXIT_CODE` where a required patch has failed, otherwise `code`.
-        """
-        return EXIT_CODE if self._reason_to_fail() else code
-
-    def _at_exit(self) -> None:
-        """Run the other atexit functions, then exit: a SystemExit here would be ignored."""
-        atexit.unregister(self._at_exit)
-        reason = self._reason_to_fail()
-        if reason is None or _is_reported():
-            return
-        atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing ends a child
-        say("error", f"exit code {EXIT_CODE}: {reason}")
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, OSError, ValueError):
-                stream.flush()
-        os._exit(EXIT_CODE)
 
 
 class PatchStates:
@@ -278,7 +245,7 @@ class PatchStates:
         """
         say(level, text, self.settings.log)
 
-    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
+    def say_undo_errors(self, errors: Iterable[BaseException]) -> None:
         """Report the errors of undos that failed.
 
         Args:
@@ -375,15 +342,3 @@ def _failure(patch: PatchState) -> str:
         return f"no patch can be applied: {patch.error}"
     reason = patch.reason.removesuffix(".")
     return f"required patch {patch.name} ({patch.body}) failed: {reason}"
-
-
-def _is_reported() -> bool:
-    """Whether Python ends for an uncaught error of patchkit's, and has printed its traceback."""
-    error = getattr(sys, "last_value", None)
-    trace = getattr(sys, "last_traceback", None)
-    # An interactive console sets these too, and goes on; its traceback begins in an inner frame.
-    if trace is None or trace.tb_frame.f_back is not None or hasattr(sys, "ps1"):
-        return False
-    while error is not None and not isinstance(error, PatchkitError):
-        error = error.__cause__ or error.__context__
-    return error is not None

@@ -171,8 +171,11 @@ class Session:
             name: The dotted name of the module.
         """
         self._executions.note(name)
-        self._undoing.prepare_execution(name)
         due = self._schedule.due(name, BEFORE)
+        for group in (*self._schedule.due(name, AFTER), *self._schedule.needing(name)):
+            if group.made.undos:  # it has executed before
+                self._undoing.prepare_execution(name)
+                break
         if due:
             self._applier.apply(due, {}, lambda: NO_MODULES)  # nothing has copies yet
 
@@ -183,12 +186,13 @@ class Session:
             name: The dotted name of the module.
             module: The module in `sys.modules`, as it may have replaced itself there.
         """
-        self.lookout.note_import(name)
         due = self._schedule.due_at_end(name)
         of_body = self._schedule.due_of_body(name)
         hooks = self.hooks.get(name, ())
         if not (due or of_body or hooks or self._executions.is_awaited(name)):
             return
+        if due:
+            self.lookout.note_import(name)
         with bound_in_parent(name, module):
             for hook in hooks:
                 hook(module, self.sites)
@@ -347,7 +351,8 @@ class Session:
         """
         from patchkit.runtime.process.configuration import exchange  # noqa: PLC0415 - only an engine does
 
-        if exchange(roles, values, self.engines, self._states, self._table):
+        known = (self.engines, self.processes)
+        if exchange(roles, values, *known, self._states, self._table):
             self.lookout.write_unmet()
 
     def selected(self) -> list[Row]:

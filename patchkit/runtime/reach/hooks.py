@@ -125,29 +125,36 @@ def _write_rank(session: Session, rank: int | None) -> None:
         session.journal.write("rank", rank=rank)
 
 
+def _load_class(
+    session: Session, load: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Unpickle the class of an actor, in the roles that its name tells."""
+    if session.roles:
+        return load(*args, **kwargs)
+    expected = _expected_roles(session, (*args, *kwargs.values()))
+    for role in sorted(expected):
+        session.enter(role)
+    cls = load(*args, **kwargs)
+    roles = _roles(session.processes.of_actor(cls))
+    # Unpickling the class may have made the process enter a further role: then it keeps its roles.
+    has_entered_more = session.roles != expected
+    if roles and roles != expected and not has_entered_more:
+        # A class that derives from an engine's: its name did not tell. It is early enough, as Ray
+        # looks up the methods of the class later still.
+        session.become(roles)
+    return cls
+
+
 def _watch_ray(session: Session) -> None:
     """Have a Ray worker process enter the role of its actor's class; for tasks, the role of main.
 
     The role is entered before Ray unpickles the class, so that the class refers to patched objects.
     Until then only its name is known: an engine's class is recognized by it, and any other is
-    taken for a user's class in a main process. A class that derives from an engine's is
-    recognized after it was unpickled, and the process changes its role. That is early enough: Ray
-    looks up the methods of the class later still.
+    taken for a user's class in a main process.
     """
 
     def load(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """Unpickle the class of an actor, in the roles that its name tells."""
-        if session.roles:
-            return wrapped(*args, **kwargs)
-        expected = _expected_roles(session, (*args, *kwargs.values()))
-        for role in sorted(expected):
-            session.enter(role)
-        cls = wrapped(*args, **kwargs)
-        roles = _roles(session.processes.of_actor(cls))
-        # (If unpickling the class has made the process enter a further role, it keeps its roles.)
-        if roles and roles != expected and session.roles == expected:
-            session.become(roles)
-        return cls
+        return _load_class(session, wrapped, args, kwargs)
 
     def load_task(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
         if not session.roles:
@@ -309,12 +316,17 @@ def _arm_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     partial is pickled with its attributes, one of which arms the process. vLLM's helper inspects a
     model class for the process that asks, which is one of main.
     """
-    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few start a helper
+    from inspect import signature  # noqa: PLC0415 - few start a helper
 
-    function, *arguments = args
-    carrying = partial(function)
+    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - as above
+
+    # The function may be passed by keyword, under the name of the first parameter.
+    bound = signature(wrapped).bind(*args, **kwargs)
+    first = next(iter(bound.arguments))
+    carrying = partial(bound.arguments[first])
     carrying.patchkit = Carrier(str(Role.MAIN), list(sys.path))  # type: ignore[attr-defined]
-    return wrapped(carrying, *arguments, **kwargs)
+    bound.arguments[first] = carrying
+    return wrapped(*bound.args, **bound.kwargs)
 
 
 def _begin(session: Session, process: Any) -> int:

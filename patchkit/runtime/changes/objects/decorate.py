@@ -15,7 +15,7 @@ from patchkit.core.rows.declaration import Decorate
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import operator_at, refuse_registered
+from patchkit.runtime.changes.objects.kernels import operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
@@ -70,14 +70,13 @@ def prepare(change: Decorate, context: Context) -> PreparedLayers:
     decorator: Any = context.object_named(change.by)
     if not callable(decorator):
         raise TargetError(f"{label}: found {decorator!r}, expected a function")
-    if operator_at(location, context.sites) is not None:
+    if operator_at(location, context.sites, label) is not None:
         raise TargetError(
             f"{label}: found an operator of torch, expected a function or a class; Wrap it, or "
             "Replace it"
         )
     if location.value is MISSING:
         locate(context.module, qualname)  # raises, and says what is near
-    refuse_registered(location.value, label)
     refuse_fixed(location, label)
     site = context.sites.at(location)
     decoration = _Decoration(decorator, location, site, label)

@@ -108,24 +108,27 @@ class Operator(NamedTuple):
     wrap_fault: str = ""
 
 
-def operator_at(location: Location, sites: Sites) -> Operator | None:
+def operator_at(location: Location, sites: Sites, label: str) -> Operator | None:
     """Return the operator of torch that a target is.
 
     Args:
         location: The location of the target.
         sites: All changed attributes of this process; the operators' kernels are kept with them.
+        label: The start of messages: the change, as its row declares it.
 
     Returns:
         The operator; None for any other target.
 
     Raises:
-        TargetError: The operator has several overloads, or no kernel of its own here.
+        TargetError: The operator has several overloads, or no kernel of its own here. Or the target
+            is a function that an operator was made from, and would go on calling.
     """
     torch = loaded_torch()
-    # What `@torch.library.custom_op` returns has its operator as an attribute.
-    value = getattr(location.value, "_opoverload", location.value)
     if torch is None:
         return None
+    _refuse_registered(location.value, label)
+    # What `@torch.library.custom_op` returns has its operator as an attribute.
+    value = getattr(location.value, "_opoverload", location.value)
     kinds = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)  # noqa: SLF001
     if not isinstance(value, kinds):
         return None
@@ -147,16 +150,8 @@ def operator_at(location: Location, sites: Sites) -> Operator | None:
     return Operator(locations, wrap_fault)
 
 
-def refuse_registered(value: Any, label: str) -> None:
-    """Refuse a function that an operator of torch was made from, and would go on calling.
-
-    Args:
-        value: The value of the target.
-        label: The start of the message: the change, as its row declares it.
-
-    Raises:
-        TargetError: An operator was made from the function.
-    """
+def _refuse_registered(value: Any, label: str) -> None:
+    """Raise a TargetError for a function that an operator was made from; see `operator_at`."""
     if not isinstance(value, FunctionType):
         return
     operator = _operator_made_of(value)

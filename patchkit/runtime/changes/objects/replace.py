@@ -7,6 +7,7 @@ dispatcher, since upstream does not call it by the name.
 import contextlib
 import copy
 import functools
+import sys
 from collections.abc import Callable, Iterable
 from inspect import isasyncgenfunction, isgeneratorfunction
 from types import FunctionType, MethodType, ModuleType
@@ -16,7 +17,7 @@ from patchkit.core.rows.declaration import Add, Replace
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context, PreparedLayers
-from patchkit.runtime.changes.objects.kernels import operator_at, refuse_registered
+from patchkit.runtime.changes.objects.kernels import operator_at
 from patchkit.runtime.changes.objects.refusals import (
     refuse_fixed,
     refuse_members_and_slots,
@@ -32,7 +33,7 @@ from patchkit.runtime.changes.owners import (
     locate_free,
     read,
 )
-from patchkit.runtime.changes.sites import Sites
+from patchkit.runtime.changes.site import Site
 
 _Decorate = Callable[[Any, FunctionType], Any]
 """A function of the original and the body's plain function that returns the value to store."""
@@ -64,7 +65,9 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
     location = locate_free(context.module, qualname)
     old = location.value
     new = _body_object(context, change.by)
-    operator = operator_at(location, context.sites)
+    operator = None
+    if "torch" in sys.modules:  # without it, there are no operators
+        operator = operator_at(location, context.sites, label)
     # If the body's object is an operator, too, it is stored under the target's name as any object.
     is_of_kind = old is not MISSING and isinstance(new, type(old))
     if operator is not None and not is_of_kind:
@@ -73,7 +76,6 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
         return _prepared_layers(operator.locations, new, context)
     if old is MISSING:
         locate(context.module, qualname)  # raises an error with similar names
-    refuse_registered(old, label)
     refuse_members_and_slots(location, new, label)
     if not change.unrelated:
         refuse_unrelated(label, old, new)
@@ -81,27 +83,28 @@ def _prepare_replace(change: Replace, context: Context) -> PreparedLayers:
         _refuse_recursion(label, location, new)
     # A function becomes what the original is, such as a static method. But callers have to be able
     # to call it like what it takes the place of, which may be from another patch.
-    beneath = _beneath(location, context.sites)
+    site = context.sites.get(location.owner, location.name)
+    beneath = location
+    replaced = old
+    if site is not None and site.layers:
+        beneath = _beneath(location, site)
+        replaced = _replaced(site)
     value = _substitute(beneath, new, unrelated=change.unrelated)
     if not change.unrelated:
-        _refuse_call(label, change.by, _replaced(location, context.sites), value)
+        _refuse_call(label, change.by, replaced, value)
     refuse_fixed(location, label)
     return _prepared(label, location, value, context)
 
 
-def _beneath(location: Location, sites: Sites) -> Location:
-    """Return a location with its value beneath all patches."""
-    site = sites.get(location.owner, location.name)
-    if site is None or not site.layers or site.original is MISSING:
+def _beneath(location: Location, site: Site) -> Location:
+    """Return a location with its value beneath all patches, of which its site has some."""
+    if site.original is MISSING:
         return location
     return location._replace(value=site.original, own=site.own)
 
 
-def _replaced(location: Location, sites: Sites) -> Any:
+def _replaced(site: Site) -> Any:
     """Return the value that a Replace takes the place of, below what wraps and decorates it."""
-    site = sites.get(location.owner, location.name)
-    if site is None or not site.layers:
-        return location.value
     value = site.original
     for layer in site.layers:  # the innermost first: the last replacement counts
         if layer.base:

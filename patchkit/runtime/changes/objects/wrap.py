@@ -26,7 +26,6 @@ from patchkit.runtime.changes.objects.kernels import (
     keep_from_torch_script,
     launch_location,
     operator_at,
-    refuse_registered,
 )
 from patchkit.runtime.changes.objects.refusals import refuse_fixed, refused_call
 from patchkit.runtime.changes.owners import (
@@ -77,14 +76,13 @@ def prepare(change: Wrap, context: Context) -> Prepared:
     fault = refused_call(_convention, by)
     if fault is not None:
         raise TargetError(f"{label}: {change.by} {fault}")
-    operator = operator_at(location, context.sites)
+    operator = operator_at(location, context.sites, label)
     if operator is not None:
         if operator.wrap_fault:
             raise TargetError(f"{label}: {operator.wrap_fault}")
         return wrapped_at(operator.locations, by, context, label)
     if location.value is MISSING:
         locate(context.module, qualname)  # raises an error with similar names
-    refuse_registered(location.value, label)
     if is_kernel(location.value):
         location = launch_location(location.value)
     refuse_fixed(location, label)

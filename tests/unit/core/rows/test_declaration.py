@@ -109,8 +109,8 @@ def test_an_after_import_has_a_part_for_each_target_that_it_sets() -> None:
     )
     itself, *parts = call.parts
     assert itself is call
-    assert call.sets_targets
-    assert AfterImport("m", call="g", sets=("m:f",)).sets_targets
+    assert call.sets
+    assert AfterImport("m", call="g", sets=("m:f",)).sets
     assert not call.is_reviewed
     assert [part.place for part in parts] == [Target("m", "f"), Target("n", "C.f")]
     for part in parts:
@@ -122,5 +122,5 @@ def test_an_after_import_has_a_part_for_each_target_that_it_sets() -> None:
         assert (part.requires, part.when, part.rebind) == (("up>=1",), "asks", True)
     wrap = Wrap("m:f", by="g")
     assert wrap.parts == (wrap,)
-    assert not wrap.sets_targets
-    assert not AfterImport("m", call="g").sets_targets
+    assert not wrap.sets
+    assert not AfterImport("m", call="g").sets

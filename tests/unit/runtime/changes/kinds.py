@@ -8,7 +8,7 @@ from support.packages import module_of
 
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,8 @@ from support.undoing import undo
 
 from patchkit import Role
 from patchkit.errors import ApplyError, OverwrittenError
-from patchkit.runtime.process.patch_state import APPLIED, EXIT_CODE, FAILED
+from patchkit.runtime.process.failure_exit import EXIT_CODE
+from patchkit.runtime.process.patch_state import APPLIED, FAILED
 from runtime.changes.strangers import entries_of, stranger
 
 world = packages.world

@@ -15,8 +15,8 @@ from support.undoing import undo
 
 from patchkit import Role
 from patchkit.cli import main
-from patchkit.core.rows.target import Item
-from patchkit.runtime.changes.overwrites import route_of, stranger_on
+from patchkit.runtime.changes.context import route_of
+from patchkit.runtime.changes.overwrites import stranger_on
 from patchkit.runtime.changes.sites import Sites
 from runtime.changes.strangers import entries_of, stranger
 from runtime.process.lookouts import AWAIT
@@ -72,7 +72,7 @@ import patchkit.auto, up.ways, up.user, sys, types, functools
 from patchkit import Role
 from patchkit.runtime.changes.overwrites import stranger_on
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.changes.overwrites import route_of
+from patchkit.runtime.changes.context import route_of
 from patchkit.runtime.reach import arming
 from awaiting import await_entry, entries
 def stranger(*args): return "theirs"
@@ -227,18 +227,17 @@ thing.own = function
 """
 
 
-@pytest.mark.parametrize(
-    "steps", [("function",), ("Base", "method"), ("Sub", "method")]
-)
+@pytest.mark.parametrize("qualname", ["function", "Base.method", "Sub.method"])
 def test_a_replaced_attribute_on_the_way_is_found(
-    steps: tuple[Any, ...],
+    qualname: str,
 ) -> None:
     """`stranger_on` finds what replaced a module's or class's attribute, an inherited one too."""
     module = module_of(STEPS)
-    route = route_of("target", module, steps, [])
+    route = route_of("target", module, qualname, [])
     assert stranger_on(route, Sites()) is None
-    owner = module if len(steps) == 1 else getattr(module, steps[0])
-    setattr(owner, steps[-1], stranger)
+    cls, _, name = qualname.rpartition(".")
+    owner = getattr(module, cls) if cls else module
+    setattr(owner, name, stranger)
     found = stranger_on(route, Sites())
     assert found is not None
     assert (found.value, found.wraps) == (stranger, False)
@@ -247,7 +246,7 @@ def test_a_replaced_attribute_on_the_way_is_found(
 def test_a_replaced_item_on_the_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """`stranger_on` finds the function that replaced a function in a container."""
     module = module_of(STEPS)
-    route = route_of("target", module, ("TABLE", Item("key")), [])
+    route = route_of("target", module, "TABLE['key']", [])
     assert stranger_on(route, Sites()) is None
     monkeypatch.setitem(module.TABLE, "key", stranger)
     found = stranger_on(route, Sites())
@@ -258,8 +257,8 @@ def test_a_replaced_item_on_the_way_is_found(monkeypatch: pytest.MonkeyPatch) ->
 def test_only_an_objects_own_attribute_is_compared() -> None:
     """`stranger_on` finds what replaced an object's own attribute, and ignores a bound method."""
     module = module_of(STEPS)
-    to_method = route_of("target", module, ("thing", "method"), [])
-    to_own = route_of("target", module, ("thing", "own"), [])
+    to_method = route_of("target", module, "thing.method", [])
+    to_own = route_of("target", module, "thing.own", [])
     module.thing.method = module.thing.own = stranger
     assert stranger_on(to_method, Sites()) is None
     found = stranger_on(to_own, Sites())

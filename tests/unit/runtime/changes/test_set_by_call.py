@@ -12,7 +12,7 @@ from patchkit import AfterImport, Wrap
 from patchkit.errors import TargetError, UndoError
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.set_by_call import PreparedSets
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 from runtime.changes.kinds import Bench
 
 UP = """

@@ -358,7 +358,7 @@ def test_the_leader_of_a_copy() -> None:
     sites.follow(second, copy, "name")
     assert sites.leader(copy, "name") is second
     assert not first.aliases
-    second.forget(copy, "name")
+    sites.unfollow(second, copy, "name")
     assert sites.leader(copy, "name") is None
 
 

@@ -18,7 +18,6 @@ from patchkit.runtime.process.eligibility import (
     YES,
     Eligibility,
     EligibilityTable,
-    awaits_when,
     eligibility,
 )
 from patchkit.runtime.process.journal import Journal
@@ -145,7 +144,6 @@ def test_a_decision_is_made_once() -> None:
     """A patch that was skipped stays skipped with its reason, and is not asked again."""
     table, states = table_of(row(requires=("up>=2",)))
     patch = states.patches["a-patch"]
-    assert not table.is_selected(patch)
     assert not table.decide(patch)
     assert (patch.status, patch.is_decided) == (SKIPPED, True)
     assert eligibility(patch, reason_to_skip=nobody_asks).reason == patch.reason
@@ -163,12 +161,3 @@ def test_a_version_that_cannot_be_read() -> None:
     with pytest.raises(VersionError):
         table.decide(patch)
     assert not patch.is_decided
-
-
-def test_a_when_is_awaited_until_a_group_is_applied() -> None:
-    """A row with a `when` awaits its answer until the first group of changes is applied."""
-    (patch,) = Schedule([row(when="here")]).patches.values()
-    assert awaits_when(patch)
-    assert not awaits_when(patch_of())
-    patch.groups[0].applied_to = (1, 1)
-    assert not awaits_when(patch)

@@ -133,6 +133,26 @@ def test_a_when_that_main_has_not_asked_is_open(world: World) -> None:
     world.session(disabled=("p",)).exchange_digests([Role.WORKER], [config])
 
 
+def test_a_when_is_open_until_a_group_is_applied(world: World) -> None:
+    """The stamp of main marks a row whose `when` was not asked, and no other."""
+    rows = (
+        row("asked", "patch_a", REPLACE, when="'when'"),
+        row("none", "patch_a", "Replace('up.late:function', by='function')"),
+        row(
+            "open",
+            "patch_a",
+            "Replace('up.late:function', by='function')",
+            when="'when'",
+        ),
+    )
+    session = a_session(world, *rows)
+    session.arm({Role.MAIN})
+    importlib.import_module("up.mod")
+    states = session.states.values()
+    patches = patch_sets.patch_set(states, session._table, Role.MAIN)
+    assert [name for name, each in patches.items() if each.is_open] == ["open"]
+
+
 def test_a_worker_goes_on_without_a_stamp(world: World) -> None:
     """A worker agrees with a configuration that the main process has not stamped."""
     a_session(world).exchange_digests([Role.WORKER], [a_config()])

@@ -6,7 +6,7 @@ from patchkit import AfterImport, BeforeImport
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 from runtime.changes.kinds import Bench
 
 BODY = """

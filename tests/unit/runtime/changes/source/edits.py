@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit import Edit
 from patchkit.runtime.changes.context import Context
 from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 
 if TYPE_CHECKING:
     from patchkit.runtime.changes.source.edit import PreparedEdit

@@ -10,7 +10,7 @@ from patchkit import Replace, Wrap
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.changes.source.edit import function_at, layers
-from patchkit.runtime.process.preparing import prepare
+from patchkit.runtime.process.making import prepare
 from runtime.changes.source.edits import Desk
 
 UPSTREAM = """
