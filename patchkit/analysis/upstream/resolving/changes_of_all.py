@@ -11,8 +11,8 @@ _ALL_CHANGED = re.compile(
 )
 """A statement in a block that adds names to `__all__`."""
 _ALL_REMOVED = re.compile(
-    rb"\b__all__\s*\.(remove|pop|clear)\b|=\s*__all__\s*$|\bdel\s+__all__\s*\["
-    rb"|\b__all__\s*\[[^\]]*\]\s*=[^=]",
+    rb"__all__\s*\.(remove|pop|clear)\b|=\s*__all__\s*$|\bdel\s+__all__\s*\["
+    rb"|__all__\s*\[[^\]]*\]\s*=[^=]",
     re.MULTILINE,
 )
 """Code that may remove names from `__all__`, or that gives it another name."""
@@ -24,7 +24,9 @@ def may_remove_names(tree: ModuleTree) -> bool:
     Args:
         tree: The module.
     """
-    return bool(_ALL_REMOVED.search(tree.source))
+    return tree.remember_with_file(
+        "names removed from all", lambda: bool(_ALL_REMOVED.search(tree.source))
+    )
 
 
 def functions_list_names(tree: ModuleTree) -> bool:

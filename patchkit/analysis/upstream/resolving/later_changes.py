@@ -1,7 +1,6 @@
 """Tells which attributes the code of a module sets on a class or function below its definition."""
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -32,8 +31,14 @@ _COPIES = frozenset(
     {"dict", "frozenset", "id", "list", "print", "repr", "set", "str", "tuple", "zip"}
 )
 """Functions that set nothing on what they are passed, but hold or show it."""
-_OF_SIGNATURES = re.compile(
-    rb"__signature__|__wrapped__|__code__|__(kw)?defaults__|update_wrapper|__dict__"
+_OF_SIGNATURES = (
+    b"__signature__",
+    b"__wrapped__",
+    b"__code__",
+    b"__defaults__",
+    b"__kwdefaults__",
+    b"update_wrapper",
+    b"__dict__",
 )
 """What the text of a module has if its code may give a function another signature."""
 SIGNATURE_ATTRIBUTES = frozenset(
@@ -147,7 +152,7 @@ def may_change_signature(lookup: Lookup, function: Value) -> str:
     tree = function.module_tree
     # Most modules have no such code, and are spared the walk.
     if not tree.remember_with_file(
-        "signatures", lambda: bool(_OF_SIGNATURES.search(tree.source))
+        "signatures", lambda: any(word in tree.source for word in _OF_SIGNATURES)
     ):
         return ""
     node = function.nodes[0]

@@ -9,10 +9,16 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
 
-_WORDS = re.compile(
-    rb"\b(?:globals|locals|vars)\(\)|\bexec\(|\bmodules\["
-    rb"|\b(?:import_module|__import__)\(\s*__name__\s*\)"
-    rb"|\bglobal_enum\b|\b_convert_\("
+_WORDS = (
+    b"globals(",
+    b"locals(",
+    b"vars(",
+    b"exec(",
+    b"modules[",
+    b"import_module(__name__)",
+    b"__import__(__name__)",
+    b"global_enum",
+    b"_convert_(",
 )
 """What the text of a module has if its code may reach its namespace; most modules have none."""
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
@@ -90,7 +96,7 @@ def namespace_changes(tree: ModuleTree) -> list[NamespaceChange]:
 
 def _changes(tree: ModuleTree) -> list[NamespaceChange]:
     """Read a module; see `namespace_changes`, which remembers it."""
-    if not _WORDS.search(tree.source):
+    if not any(word in tree.source for word in _WORDS):
         return []
     reader = _NamespaceReader(tree.name)
     reader.read(tree.tree)

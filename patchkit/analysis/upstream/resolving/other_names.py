@@ -1,7 +1,6 @@
 """Finds the names that stand for one object of a module: `X` below `X = A`, `c` in a loop."""
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
@@ -11,8 +10,14 @@ from patchkit.analysis.upstream.resolving.syntax import (
     statements,
 )
 
-_ALL_OBJECTS = re.compile(
-    r"\b(globals|locals|vars|dir|getmembers|__subclasses__|__dict__)\b"
+_ALL_OBJECTS = (
+    b"globals",
+    b"locals",
+    b"vars",
+    b"dir(",
+    b"getmembers",
+    b"__subclasses__",
+    b"__dict__",
 )
 """Found in what a loop goes through if that may be any object of the module."""
 
@@ -108,14 +113,14 @@ def loose_variables(tree: ModuleTree) -> set[str]:
     Returns:
         The names; each may stand for any object of the module.
     """
-    # Most modules have no such loop, and are spared the walk.
-    if not _ALL_OBJECTS.search(tree.source.decode(errors="replace")):
-        return set()
     return tree.remember_with_file("loose variables", lambda: _find_loose(tree))
 
 
 def _find_loose(tree: ModuleTree) -> set[str]:
     """Read a module; see `loose_variables`, which remembers it."""
+    # Most modules have no such loop, and are spared the walk.
+    if not any(word in tree.source for word in _ALL_OBJECTS):
+        return set()
     found: set[str] = set()
     for target, value in _stores(tree):
         if _is_loose(value):
@@ -127,7 +132,8 @@ def _is_loose(value: ast.expr | None) -> bool:
     """Whether what a loop goes through may hold any object of its module."""
     if not isinstance(value, (ast.Call, ast.Attribute)):
         return False
-    return bool(_ALL_OBJECTS.search(ast.unparse(value)))
+    text = ast.unparse(value).encode()
+    return any(word in text for word in _ALL_OBJECTS)
 
 
 def _stores(tree: ModuleTree) -> list[tuple[ast.expr, ast.expr | None]]:
