@@ -129,9 +129,7 @@ def command(
     with _open_nodes(journal, ray) as read_nodes:
         draw_now = partial(_draw, read_nodes, run)
         if port is not None:
-            from patchkit.cli.metrics import serve  # noqa: PLC0415 - few serve metrics
-
-            serve(port, draw_now)
+            _serve(port, draw_now)
             return 0
         picture = draw_now()
         if watch:
@@ -139,12 +137,8 @@ def command(
                 picture, draw_now, html, is_ray=bool(ray), everything=everything
             )
     _write_html(picture, html, everything=everything)
-    if form == "json":
-        click.echo(status_json(picture))
-    elif form == "prometheus":
-        from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
-
-        click.echo(metrics_of(picture), nl=False)
+    if form != "table":
+        _print_data(picture, form)
     elif not watch:
         _print(picture, view)
     return int(bool(picture.findings))
@@ -176,6 +170,13 @@ def _check_options(
     if len(names) > 1:
         options = " and ".join(names)
         raise click.UsageError(f"found {options}, expected one of them")
+
+
+def _serve(port: int, draw_now: Callable[[], Picture]) -> None:
+    """Serve metrics at a port until the user interrupts."""
+    from patchkit.cli.metrics import serve  # noqa: PLC0415 - few serve metrics
+
+    serve(port, draw_now)
 
 
 def _list_runs(form: str) -> None:
@@ -226,6 +227,16 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
         )
         raise click.UsageError(f"{source}: found no such directory, {expected}")
     return source, None
+
+
+def _print_data(picture: Picture, form: str) -> None:
+    """Print the status for a program or a scrape."""
+    if form == "json":
+        click.echo(status_json(picture))
+    else:
+        from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
+
+        click.echo(metrics_of(picture), nl=False)
 
 
 def _print(picture: Picture, view: View) -> None:
