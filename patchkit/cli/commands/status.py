@@ -119,11 +119,7 @@ def command(
         _list_runs(form)
         return 0
     run = None
-    if source == "":  # as from an unset shell variable: not the newest run
-        raise click.UsageError(
-            "found an empty DIR, expected a directory, or a run's number"
-        )
-    journal = source or Settings.read().journal
+    journal = _named_source(source)
     if ray is None:
         journal, run = _find_journal(journal, must_exist=not watch)
     with _open_nodes(journal, ray) as read_nodes:
@@ -196,6 +192,19 @@ def _list_runs(form: str) -> None:
         click.echo(report.runs_json(results))
     else:
         report.print_runs(results)
+
+
+def _named_source(source: str | None) -> str | None:
+    """Return the directory or run that is named, by an argument or PATCHKIT_JOURNAL.
+
+    Raises:
+        UsageError: The argument is empty.
+    """
+    if source == "":  # as from an unset shell variable: not the newest run
+        raise click.UsageError(
+            "found an empty DIR, expected a directory, or a run's number"
+        )
+    return source or Settings.read().journal
 
 
 def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | None]:
