@@ -64,6 +64,9 @@ def by_pid_of(
 
     Args:
         processes: The processes, the oldest first.
+
+    Returns:
+        The processes that had each pid, the oldest first.
     """
     return grouped(((process.host, process.pid), process) for process in processes)
 
@@ -115,6 +118,9 @@ def of_space(space: str, processes: Iterable[ProcessStatus]) -> list[ProcessStat
     Args:
         space: The boot and the namespace; "" if they are not known.
         processes: Processes of one host.
+
+    Returns:
+        Those whose own namespace is this one, or is not known.
     """
     return [process for process in processes if process.counts_in(space)]
 

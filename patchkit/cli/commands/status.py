@@ -119,19 +119,13 @@ def command(
         _list_runs(form)
         return 0
     run = None
-    if source == "":  # as from an unset shell variable: not the newest run
-        raise click.UsageError(
-            "found an empty DIR, expected a directory, or a run's number"
-        )
-    journal = source or Settings.read().journal
+    journal = _named_source(source)
     if ray is None:
         journal, run = _find_journal(journal, must_exist=not watch)
     with _open_nodes(journal, ray) as read_nodes:
         draw_now = partial(_draw, read_nodes, run)
         if port is not None:
-            from patchkit.cli.metrics import serve  # noqa: PLC0415 - few serve metrics
-
-            serve(port, draw_now)
+            _serve(port, draw_now)
             return 0
         picture = draw_now()
         if watch:
@@ -139,12 +133,8 @@ def command(
                 picture, draw_now, html, is_ray=bool(ray), everything=everything
             )
     _write_html(picture, html, everything=everything)
-    if form == "json":
-        click.echo(status_json(picture))
-    elif form == "prometheus":
-        from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
-
-        click.echo(metrics_of(picture), nl=False)
+    if form != "table":
+        _print_data(picture, form)
     elif not watch:
         _print(picture, view)
     return int(bool(picture.findings))
@@ -178,6 +168,13 @@ def _check_options(
         raise click.UsageError(f"found {options}, expected one of them")
 
 
+def _serve(port: int, draw_now: Callable[[], Picture]) -> None:
+    """Serve metrics at a port until the user interrupts."""
+    from patchkit.cli.metrics import serve  # noqa: PLC0415 - few serve metrics
+
+    serve(port, draw_now)
+
+
 def _list_runs(form: str) -> None:
     """Print the runs of this user, each with its processes and the statuses of its patches."""
     from patchkit.cli.report import runs as report  # noqa: PLC0415 - few ask for them
@@ -195,6 +192,19 @@ def _list_runs(form: str) -> None:
         click.echo(report.runs_json(results))
     else:
         report.print_runs(results)
+
+
+def _named_source(source: str | None) -> str | None:
+    """Return the directory or run that is named, by an argument or PATCHKIT_JOURNAL.
+
+    Raises:
+        UsageError: The argument is empty.
+    """
+    if source == "":  # as from an unset shell variable: not the newest run
+        raise click.UsageError(
+            "found an empty DIR, expected a directory, or a run's number"
+        )
+    return source or Settings.read().journal
 
 
 def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | None]:
@@ -226,6 +236,16 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
         )
         raise click.UsageError(f"{source}: found no such directory, {expected}")
     return source, None
+
+
+def _print_data(picture: Picture, form: str) -> None:
+    """Print the status for a program or a scrape."""
+    if form == "json":
+        click.echo(status_json(picture))
+    else:
+        from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
+
+        click.echo(metrics_of(picture), nl=False)
 
 
 def _print(picture: Picture, view: View) -> None:

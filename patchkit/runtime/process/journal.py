@@ -250,9 +250,12 @@ def process_facts() -> dict[str, Any]:
 
 
 def pid_space() -> str:
-    """Name the boot and the pid namespace of this process; '' if /proc does not say.
+    """Name where the pid of this process counts.
 
     Two containers may have equal host names and equal pids, and write into one folder.
+
+    Returns:
+        The boot and the pid namespace; '' if /proc does not say.
     """
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:  # noqa: PTH123 - as below

@@ -230,8 +230,16 @@ class _Values(NamedTuple):
 def _urls(text: str) -> list[str]:
     """Split URLs; raise ValueError for one that is malformed."""
     urls = text.split()
-    for url in urls:
+    for number, url in enumerate(urls):
         _ = urlsplit(url).port  # reading the port checks the host and the port
+        # `https://name:password with blanks@host`: the blanks have to be written as `%20`.
+        if (
+            number
+            and "@" in url
+            and "://" not in url
+            and not url.startswith(("/", "."))
+        ):
+            raise ValueError
     return urls
 
 
