@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Iterable
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _INNER = ("__func__", "fget", "func", "__wrapped__")
@@ -26,6 +26,8 @@ _BY_NAME = (
 """The kinds of parameters whose arguments may be passed by name."""
 _LITERALS: tuple[type[Any], ...] = (bool, int, float, str, bytes, type(None))
 """The types of values that a statement of a pile may spell out."""
+_DEEPEST = 3
+"""How many containers may be around a part of such a value."""
 _LONGEST = 200
 """How many characters such a value may have."""
 
@@ -69,6 +71,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "is_unrelated": is_unrelated,
         "is_function": is_function,
         "literal": literal,
+        "line": _line(value),
     }
 
 
@@ -82,18 +85,40 @@ def _name(value: Any) -> str:
     return f"{module}:{qualname}"
 
 
+def _line(value: Any) -> int:
+    """Return the line on which a function begins; -1 if it is in no file, and 0 for no function."""
+    code: Any = getattr(unwrapped(value), "__code__", None)
+    if not _is_a(code, CodeType):
+        return 0
+    if code.co_filename.startswith("<"):
+        return -1
+    return int(code.co_firstlineno)
+
+
 def _literal(value: Any) -> str:
     """Return a value as a statement spells it out; '' for what is none of Python's plain types."""
-    parts = [value]
-    if type(value) is tuple:
-        parts = list(value)
-    for part in parts:
-        if type(part) not in _LITERALS:
-            return ""
+    if not _is_plain(value, 0):
+        return ""
     text = repr(value)
     if len(text) > _LONGEST:
         return ""
     return text
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Return whether a value is of a plain type, or a container of such values."""
+    if type(value) in _LITERALS:
+        return True
+    parts: list[Any] = []
+    if type(value) is dict:
+        parts = [*value, *value.values()]
+    elif type(value) in (tuple, list):
+        parts = list(value)
+    else:
+        return False
+    if depth > _DEEPEST or len(parts) > _LONGEST:
+        return False
+    return all(_is_plain(part, depth + 1) for part in parts)
 
 
 def _is_a(value: Any, kinds: type[Any] | tuple[type[Any], ...]) -> bool:

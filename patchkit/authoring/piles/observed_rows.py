@@ -198,7 +198,8 @@ class ObservedRows:
         That is a module without such rows: a body would run the rest of its text as it is loaded.
         """
         pile = self._pile
-        called = {PileFunction.of(call).module for call in self._observation.calls}
+        calls = patching_calls(self._observation, self._callers)
+        called = {call.function.module for call in calls}
         for reader in pile.readers:
             name = reader.module.name
             changes = [

@@ -92,7 +92,7 @@ class PileReader:
             is_method = context.function.endswith(f".{function.name}")
             name = context.function if is_method else function.name
             self._read_block(function.body, StatementContext(scope, function=name))
-        refuse_what_is_read_again(self.placements, self.module.tree.body, self.scope)
+        refuse_what_is_read_again(self.placements, self.module, self.scope)
 
     @property
     def expressible(self) -> list[Placement]:
