@@ -257,7 +257,9 @@ class ObservedRows:
         observation = self._observation
         in_rows = dict[str, ObservedChange]()
         for change in observation.changes:
-            if change.target in observation.depths:
+            # What a call sets again has a row of its own.
+            is_of_call = change.step in self._callers
+            if change.target in observation.depths and not is_of_call:
                 in_rows[change.target] = change
         self._read_wrongly = read_wrongly(in_rows.values(), self._pile.values)
         dropped = drop_rows(self._pile, self._read_wrongly)
