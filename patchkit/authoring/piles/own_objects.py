@@ -20,6 +20,7 @@ from patchkit.authoring.piles.guards import (
     packages_of,
 )
 from patchkit.authoring.piles.keeping_off import PileFunction
+from patchkit.authoring.piles.moved_names import moved_names
 from patchkit.authoring.piles.observed import ObservedChange
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
@@ -210,7 +211,7 @@ class OwnObjects:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader):
+            if not _only_defines(reader) or any(moved_names(reader)):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]

@@ -169,7 +169,8 @@ class PileReader:
         if isinstance(node, ast.For):
             self._read_loop(node, context)
         elif isinstance(node, ast.If) and is_main_program(node):
-            return  # nothing runs a module of a pile, or a body, as a program
+            # Nothing runs a module of a pile, or a body, as a program.
+            self._read_block(node.orelse, context)
         elif isinstance(node, ast.If):
             self._read_block(node.body, context.under(node.test))
             self._read_block(node.orelse, context.unless(node.test))

@@ -17,7 +17,8 @@ from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.source.name_scopes import NameScope, parameters_of
 
 _LOG_METHODS = {"debug", "error", "exception", "info", "warning"}
-_MAKERS_OF_LOGGERS = {"getLogger", "get_logger", "init_logger"}
+MAKERS_OF_LOGGERS = {"getLogger", "get_logger", "init_logger"}
+"""The functions that make a logger of a name, and do nothing else."""
 _LOGGERS = {"logging"}
 _HARMLESS_CALLS = {
     "classmethod",
@@ -134,7 +135,7 @@ def _is_logger(reader: PileReader, name: str) -> bool:
         if isinstance(value, ast.Call):
             maker = dotted(value.func).rpartition(".")[2]
         makers.add(maker)
-    return bool(makers) and makers <= _MAKERS_OF_LOGGERS
+    return bool(makers) and makers <= MAKERS_OF_LOGGERS
 
 
 def quiet_modules(readers: Mapping[str, PileReader]) -> set[str]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -12,7 +13,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     statements,
 )
 from patchkit.analysis.uses.scopes import imported
-from patchkit.authoring.piles.other_changes import SETTABLE
+from patchkit.authoring.piles.other_changes import SETTABLE, foreign
 from patchkit.authoring.piles.placements import Placement, is_check
 from patchkit.authoring.source.name_scopes import NameScope, parameters_of
 
@@ -31,18 +32,41 @@ def refuse_what_is_read_again(
         module: The module.
         scope: What its names mean.
     """
+    if not any(placement.is_expressible for placement in placements):
+        return
     reading = ModuleReading(module, scope)
     read_again = set[str]()
     for statement in statements(module.tree.body):
         if is_check(statement):  # dropped from the body
             continue
-        names = set(reading.names_read(statement))
-        if names:
-            read_again |= names & _set_above(placements, statement)
+        for part in reading.parts(statement):
+            read_again |= _read_by(part, reading, placements)
+        asked = set(reading.packages_asked(statement))
+        if asked:
+            whole = PartThatRuns(statement, scope, statement, None)
+            for name in _set_above(placements, whole):
+                if name.partition(".")[0] in asked:
+                    read_again.add(name)
     for placement in placements:
         is_read = not read_again.isdisjoint(placement.dotted_names)
         if placement.is_expressible and is_read:
             placement.reason = _READ_AGAIN
+
+
+class PartThatRuns(NamedTuple):
+    """A part of the code that runs with a statement.
+
+    Args:
+        node: The part: an expression, or an import.
+        scope: What names mean there.
+        statement: The statement at the top of the module.
+        function: The function of the module that the part is in; None for none.
+    """
+
+    node: ast.AST
+    scope: NameScope
+    statement: ast.stmt
+    function: Def | None
 
 
 class ModuleReading:
@@ -62,27 +86,61 @@ class ModuleReading:
             if isinstance(statement, SCOPES):
                 self._definitions[statement.name] = statement
 
-    def names_read(self, statement: ast.stmt) -> Iterator[str]:
-        """Yield the dotted names that a statement reads, without the statements in its blocks.
+    def parts(self, statement: ast.stmt) -> Iterator[PartThatRuns]:
+        """Yield what runs with a statement, without the statements in its blocks.
 
         Args:
             statement: The statement.
         """
-        nodes = list(expressions(statement))
+        nodes = list(_expressions_that_run(statement))
         if isinstance(statement, ast.ImportFrom):
             nodes.append(statement)
-        yield from self.names_in(nodes, _names_of_decorators(statement))
+        yield from self._run(nodes, _names_of_decorators(statement), statement)
 
-    def names_in(
-        self, nodes: Sequence[ast.AST], functions: Sequence[str] = ()
-    ) -> Iterator[str]:
-        """Yield the dotted names that code reads, and the module's functions that it calls.
+    def packages_asked(self, statement: ast.stmt) -> Iterator[str]:
+        """Yield the top-level packages whose answers a statement keeps in names of the module.
 
         Args:
-            nodes: The parts of the code.
-            functions: Further functions that are called.
+            statement: The statement.
         """
-        yield from self._names_in(nodes, self._scope)
+        values = list[ast.AST]()
+        for part in _run_with(statement):
+            if isinstance(part, (*DEFS, ast.Lambda)):
+                values += _defaults(part)
+            value = getattr(part, "value", None)
+            if not isinstance(part, (ast.Assign, ast.AnnAssign)) or value is None:
+                continue
+            targets = getattr(part, "targets", None) or [getattr(part, "target", None)]
+            if all(isinstance(target, ast.Name) for target in targets):
+                values.append(value)
+            elif isinstance(value, ast.Call):
+                # `lib.f = made_of(g)` is a decorator, as it were; `made_of(lib.get())` is not.
+                values += value.args
+        for value in values:
+            for node in ast.walk(value):
+                if not isinstance(node, ast.Call):
+                    continue
+                for name in foreign(
+                    self._scope.dotted_names_of(node.func), self._module.name
+                ):
+                    yield name.partition(".")[0]
+
+    def names_in(self, statement: ast.stmt, value: ast.expr) -> Iterator[str]:
+        """Yield the dotted names that a value reads, and the module's functions that it calls.
+
+        Args:
+            statement: The statement that it is in.
+            value: The value.
+        """
+        for part in self._run(list(ast.walk(value)), [], statement):
+            yield from self.names_of(part)
+
+    def _run(
+        self, nodes: Sequence[ast.AST], functions: Sequence[str], statement: ast.stmt
+    ) -> Iterator[PartThatRuns]:
+        """Yield parts of a statement, and those of the module's functions that it calls."""
+        for node in nodes:
+            yield PartThatRuns(node, self._scope, statement, None)
         unread = [*called_names(nodes), *functions]
         entered = set[str]()
         while unread:
@@ -97,17 +155,67 @@ class ModuleReading:
                 for node in nodes:
                     if isinstance(node, (ast.Import, ast.ImportFrom)):
                         scope.bind_import(node, self._module, is_plain=True)
-                yield from self._names_in(nodes, scope)
+                for node in nodes:
+                    yield PartThatRuns(node, scope, statement, function)
                 unread += called_names(nodes)
 
-    def _names_in(self, nodes: Iterable[ast.AST], scope: NameScope) -> Iterator[str]:
-        """Yield the dotted names that expressions and imports read."""
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom):
-                for _name, _stands_for, target in imported(node, self._module):
-                    yield f"{target}".replace(":", ".")
-            if isinstance(node, SETTABLE) and isinstance(node.ctx, ast.Load):
-                yield from scope.dotted_names_of(node)
+    def names_of(self, part: PartThatRuns) -> Iterator[str]:
+        """Yield the dotted names that an expression or an import reads.
+
+        Args:
+            part: The expression or import.
+        """
+        node = part.node
+        if isinstance(node, ast.ImportFrom):
+            for _name, _stands_for, target in imported(node, self._module):
+                yield f"{target}".replace(":", ".")
+        if isinstance(node, SETTABLE) and isinstance(node.ctx, ast.Load):
+            yield from part.scope.dotted_names_of(node)
+
+
+def _read_by(
+    part: PartThatRuns, reading: ModuleReading, placements: Iterable[Placement]
+) -> set[str]:
+    """Return what a part of the code reads of that which placements set before it runs.
+
+    What a class or a function of upstream does is not read: it may use all of its own attributes.
+    """
+    names = set(reading.names_of(part))
+    prefixes: tuple[str, ...] = ()
+    if isinstance(part.node, ast.Call):
+        called = part.scope.dotted_names_of(part.node.func)
+        prefixes = tuple(f"{name}." for name in called)
+    if not names and not prefixes:
+        return set()
+    read = set[str]()
+    for name in _set_above(placements, part):
+        if name in names or name.startswith(prefixes):
+            read.add(name)
+    return read
+
+
+def _run_with(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield a statement; of a class, also the statements of its body."""
+    yield statement
+    if isinstance(statement, ast.ClassDef):
+        for inner in statements(statement.body):
+            yield from _run_with(inner)
+
+
+def _expressions_that_run(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the expressions of a statement: of a function its defaults, of a class its body."""
+    for part in _run_with(statement):
+        yield from expressions(part)
+        if isinstance(part, DEFS):
+            for default in _defaults(part):
+                yield from ast.walk(default)
+
+
+def _defaults(function: Def | ast.Lambda) -> list[ast.AST]:
+    """Return the defaults of the parameters of a function."""
+    arguments = function.args
+    defaults = [*arguments.defaults, *arguments.kw_defaults]
+    return [default for default in defaults if default is not None]
 
 
 def called_names(nodes: Iterable[ast.AST]) -> list[str]:
@@ -159,11 +267,18 @@ def _nodes_that_run(function: Def) -> list[ast.AST]:
     return nodes
 
 
-def _set_above(placements: Iterable[Placement], statement: ast.stmt) -> set[str]:
-    """Return the dotted names that expressible placements above a statement set."""
+def _set_above(placements: Iterable[Placement], part: PartThatRuns) -> set[str]:
+    """Return the dotted names that expressible placements set before a part of the code runs."""
     dotted_names = set[str]()
     for placement in placements:
+        first_line = placement.statement.lineno
         last_line = placement.statement.end_lineno or 0
-        if placement.is_expressible and last_line < statement.lineno:
+        reading_line = part.statement.lineno
+        function = part.function
+        if function is not None:
+            end = function.end_lineno or 0
+            if function.lineno <= first_line <= end:  # both run in the same call
+                reading_line = getattr(part.node, "lineno", 0)
+        if placement.is_expressible and last_line < reading_line:
             dotted_names.update(placement.dotted_names)
     return dotted_names

@@ -95,7 +95,9 @@ class ReadValue(NamedTuple):
             return False
         module = self.reader.module
         reading = ModuleReading(module, self.reader.scope)
-        return bool(foreign(reading.names_in(parts), module.name))
+        return bool(
+            foreign(reading.names_in(self.placement.statement, value), module.name)
+        )
 
     @property
     def word(self) -> str:
