@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+_MISSING = object()
 _INNER = ("__func__", "fget", "func", "__wrapped__")
 """The attributes in which descriptors and decorated functions have the function itself."""
 _VARIABLE_ARGUMENTS = 0x04 | 0x08
@@ -50,9 +51,12 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
     # Other names of what is no code, such as a number, are no copies: many modules have it.
     if not is_new and is_code(original):
         copies = [":".join(name) for name in names]
+    inherited = _inherited(module, qualname)
     is_unrelated = False
     if not is_new:
         is_unrelated = _is_unrelated(value, original)
+    elif inherited is not _MISSING:  # what hides it gets its calls
+        is_unrelated = _is_unrelated(value, inherited)
     is_function = _is_a(value, FunctionType) and _is_a(original, FunctionType)
     literal = ""
     if difference.form != "deleted":
@@ -62,7 +66,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "is_new": is_new,
         "by": _name(value),
         "copies": copies,
-        "is_inherited": _is_inherited(module, qualname),
+        "is_inherited": inherited is not _MISSING,
         "is_code": is_code(value),
         "form": difference.form,
         "same_as": difference.same_as,
@@ -156,15 +160,18 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def _is_inherited(module: str, qualname: str) -> bool:
-    """Return whether a base class has an attribute of a class, too."""
+def _inherited(module: str, qualname: str) -> Any:
+    """Return what a base of a class has under the name of an attribute; _MISSING for nothing."""
     owner: Any = sys.modules.get(module)
     *outer, name = qualname.split(".")
     for part in outer:
         owner = getattr(owner, "__dict__", {}).get(part)
     if not outer or not _is_a(owner, type):
-        return False
-    return any(name in vars(base) for base in owner.__mro__[1:])
+        return _MISSING
+    for base in owner.__mro__[1:]:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
 
 
 def _own_path(value: Any) -> str:
