@@ -13,7 +13,7 @@ from patchkit.authoring.piles.guards import last_of
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.plain_functions import MAKERS_OF_LOGGERS
-from patchkit.authoring.source.definitions import is_main_program
+from patchkit.authoring.source.main_programs import is_main_program
 
 _MOVED = ("__file__", "__loader__", "__name__", "__package__", "__path__", "__spec__")
 _REASON = "the module's text is in the pack, where it is that of the pack's own module"

@@ -33,12 +33,13 @@ from patchkit.authoring.source.calls_at_import import (
     made_in_function,
     needs_no_arguments,
 )
-from patchkit.authoring.source.definitions import is_main_program, names_in
+from patchkit.authoring.source.definitions import names_in
 from patchkit.authoring.source.loops import (
     made_in,
     swept,
     value_in_turn,
 )
+from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.name_scopes import NameScope, parameters_of
 
 Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placement]]
