@@ -20,6 +20,8 @@ _LOG_METHODS = {"debug", "error", "exception", "info", "warning"}
 MAKERS_OF_LOGGERS = {"getLogger", "get_logger", "init_logger"}
 """The functions that make a logger of a name, and do nothing else."""
 _LOGGERS = {"logging"}
+_WRAPS = {"functools.wraps", "wraps"}
+"""What returns a function that makes one of another, and does nothing else."""
 _HARMLESS_CALLS = {
     "classmethod",
     "functools.partial",
@@ -249,9 +251,17 @@ class _PlainFunctions:
         """Return whether the definition of a function inside of another one runs nothing else."""
         if _is_bound_in(frame.reader, node.name):  # a call may mean either
             return False
+        for decorator in node.decorator_list:
+            # It is called, so that a name alone has to be a known one.
+            if not isinstance(decorator, ast.Call):
+                if dotted(decorator) not in _HARMLESS_CALLS:
+                    return False
+                continue
+            is_wraps = dotted(decorator.func) in _WRAPS
+            if not is_wraps or not self._is_plain_value(decorator, frame):
+                return False
         defaults = [*node.args.defaults, *node.args.kw_defaults]
-        parts = [*node.decorator_list, *(part for part in defaults if part)]
-        return all(self._is_plain_value(part, frame) for part in parts)
+        return all(self._is_plain_value(part, frame) for part in defaults if part)
 
     def _is_plain_assignment(self, node: ast.Assign, frame: "_Frame") -> bool:
         """Return whether an assignment binds a name, or sets what was observed."""
@@ -307,7 +317,8 @@ class _PlainFunctions:
     def _is_known_call(self, node: ast.Call, frame: "_Frame") -> bool:
         """Return whether what is called does nothing else by itself."""
         if isinstance(node.func, ast.Call):  # `functools.wraps(original)(f)`
-            return self._is_plain_value(node.func, frame)
+            is_wraps = dotted(node.func.func) in _WRAPS
+            return is_wraps and self._is_plain_value(node.func, frame)
         name = dotted(node.func)
         if name in _HARMLESS_CALLS:
             first_name = name.partition(".")[0]

@@ -2,6 +2,10 @@
 
 import ast
 
+_NAME = "__name__"
+_PROGRAM = "'__main__'"
+"""The text that is the name of a program."""
+
 
 def is_main_program(node: ast.stmt) -> bool:
     """Whether a statement runs only if its module is started as a program.
@@ -9,14 +13,26 @@ def is_main_program(node: ast.stmt) -> bool:
     Args:
         node: the statement.
     """
-    return isinstance(node, ast.If) and _asks_for_main(node.test)
+    if not isinstance(node, ast.If):
+        return False
+    return _asks_for_main(node.test)
 
 
 def _asks_for_main(test: ast.expr) -> bool:
     """Whether a condition only holds in a program: `__name__ == "__main__"`, and perhaps more."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+    if isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.Or):
+            return False
         return any(map(_asks_for_main, test.values))
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+    if not isinstance(test, ast.Compare):
         return False
-    sides = [ast.unparse(test.left), ast.unparse(test.comparators[0])]
-    return sorted(sides) == ["'__main__'", "__name__"]
+    operator = test.ops[0]
+    if not isinstance(operator, ast.Eq):
+        return False
+    left = ast.unparse(test.left)
+    right = ast.unparse(test.comparators[0])
+    if left == _NAME:
+        return right == _PROGRAM
+    if left == _PROGRAM:
+        return right == _NAME
+    return False
