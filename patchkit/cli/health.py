@@ -1,4 +1,4 @@
-"""Checks for `doctor`: overridden versions, edited files, packs that are not installed."""
+"""Checks for `doctor`: overridden versions, edited files, packs and engines that are amiss."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -7,18 +7,24 @@ from contextlib import suppress
 from patchkit.analysis.check.coverage import package_of
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
-from patchkit.core.engines.entry_points import GROUP
+from patchkit.core.engines.engine import Engine
+from patchkit.core.engines.entry_points import GROUP, own_engines
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project, entry_points_of
+from patchkit.core.rows.target import Target
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import UpstreamError, VersionError
+from patchkit.runtime.drift import InstalledSource
 from patchkit.settings import Settings
 
 _SECONDS = 1.0
 """The time for comparing installed files; files with targets are compared even after that."""
 _MOST_NAMED_FILES = 5
+
+_NAMING = ("target", "actor", "call")
+"""Ways to recognize a process that name a function or a class."""
 
 
 def contradicted(version: FoundVersion) -> str:
@@ -171,3 +177,44 @@ def unread_pack(pack: str) -> HealthLine:
         f"[tool.patchkit]; 'patchkit run --patches {pack} -- COMMAND' reads it once"
     )
     return HealthLine("packs", "warn", pack, message)
+
+
+def lost_names(engines: Iterable[Engine]) -> Iterator[HealthLine]:
+    """Look for what added engines name, in the packages that are installed here.
+
+    patchkit's own engines name functions of many releases, of which each release has some.
+
+    Args:
+        engines: All engines.
+
+    Yields:
+        A line for each name that leads to nothing.
+    """
+    own = {engine.package for engine in own_engines()}
+    installed = InstalledSource()
+    for engine in engines:
+        if engine.package in own:
+            continue
+        named = [
+            (f"process row {row.by} {row.what}", row.what)
+            for row in engine.processes
+            if row.by in _NAMING
+        ]
+        if engine.helper:
+            named.append((f"helper {engine.helper}", engine.helper))
+        for label, name in named:
+            reason = _reason_absent(Target.parse(name), installed)
+            if reason:
+                message = f"{label}: {reason}; such a process is not recognized"
+                yield HealthLine("engines", "warn", engine.name, message)
+
+
+def _reason_absent(target: Target, installed: InstalledSource) -> str:
+    """Say why a target is not in the package that is installed here; '' if it is, or may be."""
+    try:
+        facts = installed.facts(target)
+    except UpstreamError:
+        return ""  # the package is not installed, or cannot be read
+    if facts.state != "absent":
+        return ""
+    return facts.reason

@@ -13,6 +13,7 @@ from patchkit.cli import options
 from patchkit.cli.health import (
     contradicted,
     edited_files,
+    lost_names,
     unread_pack,
     ways_of_pack,
 )
@@ -97,6 +98,7 @@ def _health_lines(
     distributions = options.required_distributions(rows)
     for name in dict.fromkeys((*_engines_here(registry.engines), *distributions)):
         yield _version(selection.versions, name)
+    yield from lost_names(registry.engines)
     yield from lines_of_packs
     read = packs_for(selection.settings, packs)
     unread = [name for name in Project.read().packs_here() if name not in read]

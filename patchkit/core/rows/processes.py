@@ -149,6 +149,8 @@ class ProcessTable:
     def of_process(self, process: Any) -> ProcessRow | None:
         """Find the row of a `multiprocessing` process by its target, or else by its name.
 
+        The target of a process without a function is its class, or the nearest base with a row.
+
         Args:
             process: An object of any class that has a process's attributes.
 
@@ -156,10 +158,12 @@ class ProcessTable:
             The row, or None if there is none.
         """
         name = str(getattr(process, "name", ""))
-        target = target_of(process)
-        by_target = self.known("target", target)
-        if by_target is not None:
-            return by_target
+        function = function_run_by(process)
+        targets = type(process).__mro__ if function is None else (function,)
+        for target in targets:
+            row = self.known("target", _full_name(target))
+            if row is not None:
+                return row
         return self.by_prefix("name", name)
 
     def of_actor(self, cls: type) -> ProcessRow | None:
@@ -172,8 +176,7 @@ class ProcessTable:
             The row, or None if there is none.
         """
         for base in cls.__mro__:
-            name = f"{base.__module__}:{base.__qualname__}"
-            row = self.known("actor", name)
+            row = self.known("actor", _full_name(base))
             if row is not None:
                 return row
         return None
@@ -274,9 +277,14 @@ def target_of(process: Any) -> str:
     Returns:
         The name as `module:qualname`; that of the innermost function if it is a partial.
     """
-    target = function_run_by(process) or type(process)
-    module = getattr(target, "__module__", "")
-    qualname = getattr(target, "__qualname__", "")
+    function = function_run_by(process)
+    return _full_name(type(process) if function is None else function)
+
+
+def _full_name(value: Any) -> str:
+    """Return the name of a function or class as `module:qualname`."""
+    module = getattr(value, "__module__", "")
+    qualname = getattr(value, "__qualname__", "")
     return f"{module}:{qualname}"
 
 

@@ -73,6 +73,22 @@ def importer_awaited(thread: int) -> int | None:
     return getattr(locks[-1], "owner", None)
 
 
+def importers(names: Collection[str]) -> set[int]:
+    """Return the threads that are importing modules.
+
+    Args:
+        names: The dotted names of the modules.
+    """
+    bootstrap: Any = _bootstrap
+    threads: set[int] = set()
+    for name in names:
+        reference = bootstrap._module_locks.get(name)  # noqa: SLF001
+        owner = getattr(reference(), "owner", None) if reference else None
+        if owner is not None:
+            threads.add(owner)
+    return threads
+
+
 def forget_imports(threads: Collection[int | None]) -> None:
     """In a forked child, forget the imports that the parent's other threads were making.
 

@@ -40,8 +40,10 @@ def stamp(
         table: Decides which of them apply here.
     """
     extra = getattr(config, attribute, None)
-    if extra is None:
-        extra = {}
+    of_class = getattr(type(config), attribute, None)
+    is_shared = isinstance(extra, dict) and extra is of_class  # by all configurations
+    if extra is None or is_shared:
+        extra = dict(extra or {})
         try:
             setattr(config, attribute, extra)
         except Exception as error:  # noqa: BLE001 - each library refuses in its own way

@@ -28,7 +28,7 @@ from patchkit.runtime.copies.scope import (
     untraced_targets,
 )
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
-from patchkit.runtime.process.making import NotWanted
+from patchkit.runtime.process.making import FAILURES, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     FAILED,
@@ -207,7 +207,7 @@ class Applier:
             except NotWanted as reason:
                 self._skip(patch, str(reason))
                 return []
-            except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
+            except FAILURES as error:
                 try:  # the status is set first, so that no other thread applies the patch
                     self._states.fail(patch, error, module=group.module)
                 finally:

@@ -5,6 +5,7 @@ from typing import Any
 
 from patchkit.core.engines.engine import Engine
 from patchkit.core.rows.declaration import Role
+from patchkit.core.rows.processes import ProcessTable
 from patchkit.runtime.process.agreement import agree, is_stamped, stamp
 from patchkit.runtime.process.eligibility import EligibilityTable
 from patchkit.runtime.process.patch_state import PatchStates
@@ -15,6 +16,7 @@ def exchange(
     roles: Collection[Role],
     values: Iterable[Any],
     engines: Iterable[Engine],
+    processes: ProcessTable,
     states: PatchStates,
     table: EligibilityTable,
 ) -> bool:
@@ -25,6 +27,7 @@ def exchange(
         values: Arguments or the result of a function; nothing is done if none of them is, or holds,
             a configuration.
         engines: The engines whose configurations are known.
+        processes: The rows by which processes of engines are recognized.
         states: The patches of this process, with their journal.
         table: Decides which of them apply here.
 
@@ -37,15 +40,24 @@ def exchange(
     config, attribute = _configuration(values, engines)
     if config is None:
         return False
-    # A main process that was started by another one, such as one that turns tokens into text, is
-    # given the configuration with the digest. Any other main process puts its own in, also in
-    # place of an earlier one: the same configuration may serve for two engines in turn.
-    was_given = is_stamped(config, attribute) and any(map(is_child, running_here()))
+    # A main process that an engine has started, such as one that turns tokens into text, is given
+    # the configuration with the digest. Any other main process puts its own in, also in place of an
+    # earlier one: the same configuration may serve for two engines in turn, and a user's own child
+    # may make an engine of what its parent has used.
+    was_given = is_stamped(config, attribute) and _is_started_by_engine(processes)
     if Role.MAIN in roles and not was_given:
         stamp(config, attribute, states, table)
         return True
     for role in sorted(roles):
         agree(role, config, attribute, states, table)
+    return False
+
+
+def _is_started_by_engine(processes: ProcessTable) -> bool:
+    """Whether this is a child process, and one that a row recognizes."""
+    for process in running_here():
+        if is_child(process) and processes.of_process(process) is not None:
+            return True
     return False
 
 

@@ -28,7 +28,7 @@ from patchkit.runtime.changes.overwrites import hidden_on
 from patchkit.runtime.changes.owners import MISSING, function_of, peek
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.copies.scope import SearchScope, all_modules
-from patchkit.runtime.process.making import Maker, NotWanted
+from patchkit.runtime.process.making import FAILURES, Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     ARMED,
@@ -81,7 +81,7 @@ class Dependents(Record, eq=False):
             dependent = self._groups_to_redo(changes, module, applied)
         if dependent:
             # The body is loaded first, so that the others are undone for a short time only.
-            with contextlib.suppress(Exception):  # `make` raises the error again
+            with contextlib.suppress(*FAILURES):  # `make` raises the error again
                 importlib.import_module(group.patch.body)
         aside = self.set_aside(dependent)
         made: list[ChangeGroup] = []
@@ -233,7 +233,7 @@ class Dependents(Record, eq=False):
 
     def make_again(
         self, groups: Iterable[ChangeGroup]
-    ) -> tuple[list[ChangeGroup], list[Exception]]:
+    ) -> tuple[list[ChangeGroup], list[BaseException]]:
         """Make groups again that were set aside.
 
         Args:
@@ -243,7 +243,7 @@ class Dependents(Record, eq=False):
             The groups that were made, and the errors of those whose patches have failed now.
         """
         made: list[ChangeGroup] = []
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for group in _in_row_order(groups):
             module = sys.modules.get(group.module)
             if group.patch.status != APPLIED:
@@ -261,7 +261,7 @@ class Dependents(Record, eq=False):
                 except NotWanted as reason:
                     self._take_back(group.patch)
                     self.maker.states.set(group.patch, SKIPPED, str(reason))
-                except Exception as error:  # noqa: BLE001 - whatever a body raises is its failure
+                except FAILURES as error:
                     errors.append(error)
                     self._take_back(group.patch)
                     with contextlib.suppress(PatchkitError):  # the caller raises

@@ -137,7 +137,7 @@ class Blocks(Record, eq=False):
             states.append(patches[name])
         return states
 
-    def _let_go(self, states: Sequence[PatchState]) -> list[Exception]:
+    def _let_go(self, states: Sequence[PatchState]) -> list[BaseException]:
         """Undo patches that no block holds any more and no role needs; return the errors."""
         turns = self.undoing.turns
         with turns.within(*states, patience=_PATIENCE):

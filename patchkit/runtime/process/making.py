@@ -71,6 +71,10 @@ _MODULES = {
 """By kind of change, the module in `runtime.changes` that makes it, imported when first needed."""
 
 
+FAILURES = (Exception, SystemExit)
+"""What fails a patch if its body raises it. After `sys.exit(0)`, the process would seem well."""
+
+
 class NotWanted(Exception):  # noqa: N818 - an answer, not an error
     """The `when` of a patch says that it is not for this process; the argument is the reason."""
 

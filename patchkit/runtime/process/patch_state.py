@@ -245,7 +245,7 @@ class PatchStates:
         """
         say(level, text, self.settings.log)
 
-    def say_undo_errors(self, errors: Iterable[Exception]) -> None:
+    def say_undo_errors(self, errors: Iterable[BaseException]) -> None:
         """Report the errors of undos that failed.
 
         Args:

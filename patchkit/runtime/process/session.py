@@ -351,7 +351,8 @@ class Session:
         """
         from patchkit.runtime.process.configuration import exchange  # noqa: PLC0415 - only an engine does
 
-        if exchange(roles, values, self.engines, self._states, self._table):
+        known = (self.engines, self.processes)
+        if exchange(roles, values, *known, self._states, self._table):
             self.lookout.write_unmet()
 
     def selected(self) -> list[Row]:

@@ -23,6 +23,7 @@ from patchkit.runtime.changes.overwrites import (
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import Holder, subclasses_left
+from patchkit.runtime.imports.half_imported import forget_imports, importers
 from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
 from patchkit.runtime.process.patch_state import (
@@ -77,7 +78,7 @@ class Undoing(Record, eq=False):
         if errors:
             self.states.say_undo_errors(errors)
 
-    def take_back(self, *patches: PatchState) -> list[Exception]:
+    def take_back(self, *patches: PatchState) -> list[BaseException]:
         """Undo all changes of patches, and report errors.
 
         Args:
@@ -119,7 +120,7 @@ class Undoing(Record, eq=False):
                 kept[name].append(holder.words)
         return {name: words for name, words in kept.items() if words}
 
-    def undo(self, *patches: PatchState) -> list[Exception]:
+    def undo(self, *patches: PatchState) -> list[BaseException]:
         """Undo all changes of patches; the caller reports the errors.
 
         Args:
@@ -135,7 +136,7 @@ class Undoing(Record, eq=False):
 
     def _undo(
         self, patches: Iterable[PatchState], kept: dict[str, list[str]] | None = None
-    ) -> tuple[list[Exception], list[Holder]]:
+    ) -> tuple[list[BaseException], list[Holder]]:
         """Undo patches, and redo the groups of other patches that depend on them.
 
         Args:
@@ -146,7 +147,7 @@ class Undoing(Record, eq=False):
         Returns:
             The errors, and the objects that still hold a copy.
         """
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         dependents = self.dependents
         groups = [group for patch in patches for group in reversed(patch.groups)]
         # Their targets lie in what is undone here: they are redone in what is there afterwards.
@@ -175,15 +176,19 @@ class Undoing(Record, eq=False):
         self.turns.after_fork()
         self.sites.after_fork()
         me = threading.get_ident()
+        # A thread that was importing a body has left a half of it, which nobody would complete.
+        gone: set[int | None] = {*importers(self.schedule.by_body)}
         for patch in self.schedule.patches.values():
             patch.verified = False  # `verify` is called in the child, too
             if patch.thread != me:
                 patch.thread = None
         for group in self.schedule.groups():
             if group.thread not in {None, me}:
+                gone.add(group.thread)
                 group.take_back()
                 group.thread = None
                 group.loads = False
+        forget_imports(gone - {me})
 
 
 def _undo_and_report(group: ChangeGroup) -> list[str]:

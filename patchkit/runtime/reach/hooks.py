@@ -316,12 +316,17 @@ def _arm_helper(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
     partial is pickled with its attributes, one of which arms the process. vLLM's helper inspects a
     model class for the process that asks, which is one of main.
     """
-    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - few start a helper
+    from inspect import signature  # noqa: PLC0415 - few start a helper
 
-    function, *arguments = args
-    carrying = partial(function)
+    from patchkit.runtime.reach.carrier import Carrier  # noqa: PLC0415 - as above
+
+    # The function may be passed by keyword, under the name of the first parameter.
+    bound = signature(wrapped).bind(*args, **kwargs)
+    first = next(iter(bound.arguments))
+    carrying = partial(bound.arguments[first])
     carrying.patchkit = Carrier(str(Role.MAIN), list(sys.path))  # type: ignore[attr-defined]
-    return wrapped(carrying, *arguments, **kwargs)
+    bound.arguments[first] = carrying
+    return wrapped(*bound.args, **bound.kwargs)
 
 
 def _begin(session: Session, process: Any) -> int:

@@ -12,7 +12,10 @@ import pytest
 from support.samples import pack_source, row_source
 
 from cli import doctored
+from patchkit import Engine, ProcessRow, Role
 from patchkit.cli import main
+from patchkit.cli.health import lost_names
+from patchkit.core.engines.entry_points import own_engines
 from patchkit.core.versions.installed import Versions
 from patchkit.settings import Settings
 
@@ -210,3 +213,28 @@ def installed(
     monkeypatch.syspath_prepend(str(place))
     assert Versions.of(Settings()).find(name)
     return place
+
+
+def test_names_of_an_added_engine_that_lead_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelled function of a process row or a helper is told, and a right one is not."""
+    (tmp_path / "toyserve").mkdir()
+    (tmp_path / "toyserve" / "__init__.py").write_text("def start(): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    rows = (
+        ProcessRow("call", "toyserve:strat", Role.MAIN),
+        ProcessRow("target", "toyserve:start", Role.WORKER),
+        ProcessRow("name", "Toy", Role.WORKER),
+    )
+    toy = Engine(
+        name="ToyServe", package="toyserve", processes=rows, helper="toyserve.gone:f"
+    )
+    absent = Engine(name="Gone", package="gone_serve", helper="gone_serve:f")
+    lines = list(lost_names([*own_engines(), toy, absent]))
+    assert [(line.topic, line.mark, line.subject) for line in lines] == [
+        ("engines", "warn", "ToyServe")
+    ] * 2
+    call, helper = [line.message for line in lines]
+    assert call.startswith("process row call toyserve:strat: toyserve has no 'strat'")
+    assert helper.startswith("helper toyserve.gone:f: there is no module toyserve.gone")

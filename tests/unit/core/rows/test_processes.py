@@ -83,6 +83,19 @@ def test_a_process_is_known_by_its_target(process_row: ProcessRow) -> None:
     assert TABLE.of_process(process(inside)) is process_row
 
 
+def test_a_process_class_is_known_by_the_nearest_base_with_a_row() -> None:
+    """A row may name a class of processes; one that derives from it is known by it, too."""
+    base: Any = type("Serves", (multiprocessing.Process,), {"__module__": "up.procs"})
+    table = ProcessTable([ProcessRow("target", "up.procs:Serves", Role.WORKER)])
+    derived = type("Serves", (base,), {"__module__": "mine"})
+    for cls in (base, derived):
+        row = table.of_process(cls())
+        assert row is not None
+        assert row.role is Role.WORKER
+    assert table.of_process(multiprocessing.Process()) is None
+    assert table.of_process(derived(target=print)) is None
+
+
 def test_the_target_is_worth_more_than_the_name() -> None:
     """What a process runs is what it is; the name stands in where the target is a stranger's."""
     worker = upstream_function(

@@ -329,6 +329,48 @@ print(json.dumps([half, child, up.mod.function()]))
     assert world.answer(ARM + code) == [by, ["old", "armed", by, "applied"], by]
 
 
+FORK_IN_A_BODY = """
+import gate, up.mod
+thread = threading.Thread(target=IMPORTS, daemon=True)
+thread.start()
+assert gate.begun.wait(10)
+read, write = os.pipe()
+if (pid := os.fork()) == 0:
+    gate.go.set()
+    session.enter(Role.WORKER)
+    found = [up.mod.function(), session.states["p"].status]
+    os.write(write, json.dumps(found).encode())
+    os._exit(0)
+os.close(write)
+child = json.loads(os.fdopen(read).read())
+os.waitpid(pid, 0)
+gate.go.set()
+thread.join(10)
+session.enter(Role.WORKER)
+print(json.dumps([child, up.mod.function()]))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "lambda: session.enter(Role.WORKER)",
+        "lambda: importlib.import_module('pack.patch_a')",
+    ],
+)
+def test_fork_while_another_thread_imports_a_body(world: World, imports: str) -> None:
+    """A forked child imports the body anew, whoever was importing it, and applies the patch."""
+    world.module(
+        "gate", "import threading\nbegun, go = threading.Event(), threading.Event()\n"
+    )
+    body = "import gate\ngate.begun.set()\ngate.go.wait(10)\n"
+    a_world(world, WRAP, roles="{Role.WORKER}", body=body)
+    by = ["by", "old"]
+    code = FORK_IN_A_BODY.replace("IMPORTS", imports)
+    assert world.answer(ARM + code) == [[by, "applied"], by]
+
+
 @pytest.mark.processes
 def test_a_forked_child_has_the_patches_and_a_journal_of_its_own(world: World) -> None:
     """A child inherits an applied patch, undoes it for itself alone, and has its own journal."""

@@ -34,6 +34,22 @@ def test_a_failure_changes_nothing_and_stops(world: World) -> None:
     assert session.journal.entries[-1]["status"] == FAILED
 
 
+@pytest.mark.parametrize("where", ["", "def by(w, i, a, k): ...\n\ndef when():\n    "])
+def test_a_body_that_exits_fails_its_patch(world: World, where: str) -> None:
+    """`sys.exit(0)` in a body or in its `when` is a failure, and does not end a process with 0."""
+    world.module("up.mod", "def function(): return 'old'\n")
+    asks = {"when": "'when'"} if where else {}
+    changes = ("Wrap('up.mod:function', by='by')",)
+    world.pack(
+        row("p", "patch_a", *changes, **asks), patch_a=f"{where}raise SystemExit(0)\n"
+    )
+    session = world.session()
+    session.arm(MAIN)
+    with pytest.raises(ApplyError, match=r"patch p .*SystemExit: 0"):
+        load("up.mod")
+    assert session.states["p"].status == FAILED
+
+
 def test_a_retry_raises_again(world: World) -> None:
     """Each further import of the target of a failed patch raises again."""
     session = a_world(world, "Replace('up.mod:gone', by='function')")

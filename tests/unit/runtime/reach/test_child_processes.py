@@ -370,7 +370,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.processes
-def test_the_helper_of_the_model_registry_is_armed(upstream: World) -> None:
+@pytest.mark.parametrize("argument", ["asked", "fn=asked"])
+def test_the_helper_of_the_model_registry_is_armed(
+    upstream: World, argument: str
+) -> None:
     """The helper is armed by the function that it gets, with a pack that only its parent finds."""
     upstream.module("vllm.model_executor.models.registry", REGISTRY)
     upstream.module(
@@ -378,13 +381,13 @@ def test_the_helper_of_the_model_registry_is_armed(upstream: World) -> None:
     )
     (upstream.folder / "hidden").mkdir()
     (upstream.folder / "pack").rename(upstream.folder / "hidden" / "pack")
-    code = """
+    code = f"""
         import json, sys
         sys.path.insert(0, "hidden")
         import patchkit.auto
         from asked import asked
         from vllm.model_executor.models.registry import _run_in_subprocess
-        print(json.dumps(_run_in_subprocess(asked)))
+        print(json.dumps(_run_in_subprocess({argument})))
     """
     assert upstream.answer(code, PATCHKIT_PATCHES="pack") == [
         ["main"],
