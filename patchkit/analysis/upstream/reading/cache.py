@@ -46,12 +46,18 @@ class IndexPage(NamedTuple):
     body: bytes = b""
 
 
-def default_directory() -> Path:
-    """Return the directory of the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path.home() / ".cache"
-    if home.startswith("/"):  # the XDG specification says to ignore relative paths
-        base = Path(home)
+def default_directory() -> Path | None:
+    """Return the directory of the user's cache; None for a user without a home.
+
+    Containers often run as a user who is in no `/etc/passwd`, and has no `HOME`.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache)
+    if not cache.startswith("/"):  # the XDG specification says to ignore relative paths
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:
+            return None
     return base / "patchkit" / "upstream"
 
 
