@@ -26,6 +26,7 @@ from patchkit.authoring.diffs.patched_package import (
     requirement_of,
 )
 from patchkit.authoring.piles.dialects import dialects
+from patchkit.authoring.piles.moved_names import list_moved_names
 from patchkit.authoring.piles.pile_metadata import metadata_of
 from patchkit.authoring.piles.pile_observation import ObservationOptions, observe_pile
 from patchkit.authoring.piles.pile_order import read_pile
@@ -138,6 +139,7 @@ def adopt_pile(
         calls = [*metadata.calls, *((call, "--call") for call in child_options.calls)]
         observation = ObservationOptions(package, child_options.stubs, calls, python)
         _observe(pile, changed, observation, is_required=bool(child_options.observe))
+    list_moved_names(pile)
     pile.refuse_empty()
     return pile, restore_nothing
 

@@ -17,10 +17,10 @@ from patchkit.authoring.source.definitions import (
     IMPORTS,
     Definitions,
     is_for_types,
-    is_main_program,
     name_of,
 )
 from patchkit.authoring.source.global_names import bound_names, inner_statements
+from patchkit.authoring.source.main_programs import is_main_program
 
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__call__")
 """Methods that run when the name of their class, or of its object, is called."""

@@ -15,9 +15,10 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.export.exported_bodies import BodyNames
 from patchkit.authoring.export.exported_places import Place, Places, place_of
 from patchkit.authoring.source.calls_at_import import called_at_import
-from patchkit.authoring.source.definitions import Definitions, is_main_program
+from patchkit.authoring.source.definitions import Definitions
 from patchkit.authoring.source.field_text import add_field
 from patchkit.authoring.source.global_names import readers_at_import, unbound_names
+from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.module_text import ModuleText
 from patchkit.authoring.source.transplant import make
 from patchkit.core.rows.declaration import (

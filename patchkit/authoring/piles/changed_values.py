@@ -7,9 +7,10 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Iterable
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+_MISSING = object()
 _INNER = ("__func__", "fget", "func", "__wrapped__")
 """The attributes in which descriptors and decorated functions have the function itself."""
 _VARIABLE_ARGUMENTS = 0x04 | 0x08
@@ -26,6 +27,8 @@ _BY_NAME = (
 """The kinds of parameters whose arguments may be passed by name."""
 _LITERALS: tuple[type[Any], ...] = (bool, int, float, str, bytes, type(None))
 """The types of values that a statement of a pile may spell out."""
+_DEEPEST = 3
+"""How many containers may be around a part of such a value."""
 _LONGEST = 200
 """How many characters such a value may have."""
 
@@ -48,9 +51,12 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
     # Other names of what is no code, such as a number, are no copies: many modules have it.
     if not is_new and is_code(original):
         copies = [":".join(name) for name in names]
+    inherited = _inherited(module, qualname)
     is_unrelated = False
     if not is_new:
         is_unrelated = _is_unrelated(value, original)
+    elif inherited is not _MISSING:  # what hides it gets its calls
+        is_unrelated = _is_unrelated(value, inherited)
     is_function = _is_a(value, FunctionType) and _is_a(original, FunctionType)
     literal = ""
     if difference.form != "deleted":
@@ -60,7 +66,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "is_new": is_new,
         "by": _name(value),
         "copies": copies,
-        "is_inherited": _is_inherited(module, qualname),
+        "is_inherited": inherited is not _MISSING,
         "is_code": is_code(value),
         "form": difference.form,
         "same_as": difference.same_as,
@@ -69,6 +75,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "is_unrelated": is_unrelated,
         "is_function": is_function,
         "literal": literal,
+        "line": _line(value),
     }
 
 
@@ -82,18 +89,40 @@ def _name(value: Any) -> str:
     return f"{module}:{qualname}"
 
 
+def _line(value: Any) -> int:
+    """Return the line on which a function begins; -1 if it is in no file, and 0 for no function."""
+    code: Any = getattr(unwrapped(value), "__code__", None)
+    if not _is_a(code, CodeType):
+        return 0
+    if code.co_filename.startswith("<"):
+        return -1
+    return int(code.co_firstlineno)
+
+
 def _literal(value: Any) -> str:
     """Return a value as a statement spells it out; '' for what is none of Python's plain types."""
-    parts = [value]
-    if type(value) is tuple:
-        parts = list(value)
-    for part in parts:
-        if type(part) not in _LITERALS:
-            return ""
+    if not _is_plain(value, 0):
+        return ""
     text = repr(value)
     if len(text) > _LONGEST:
         return ""
     return text
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Return whether a value is of a plain type, or a container of such values."""
+    if type(value) in _LITERALS:
+        return True
+    parts: list[Any] = []
+    if type(value) is dict:
+        parts = [*value, *value.values()]
+    elif type(value) in (tuple, list):
+        parts = list(value)
+    else:
+        return False
+    if depth > _DEEPEST or len(parts) > _LONGEST:
+        return False
+    return all(_is_plain(part, depth + 1) for part in parts)
 
 
 def _is_a(value: Any, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
@@ -131,15 +160,18 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def _is_inherited(module: str, qualname: str) -> bool:
-    """Return whether a base class has an attribute of a class, too."""
+def _inherited(module: str, qualname: str) -> Any:
+    """Return what a base of a class has under the name of an attribute; _MISSING for nothing."""
     owner: Any = sys.modules.get(module)
     *outer, name = qualname.split(".")
     for part in outer:
         owner = getattr(owner, "__dict__", {}).get(part)
     if not outer or not _is_a(owner, type):
-        return False
-    return any(name in vars(base) for base in owner.__mro__[1:])
+        return _MISSING
+    for base in owner.__mro__[1:]:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
 
 
 def _own_path(value: Any) -> str:

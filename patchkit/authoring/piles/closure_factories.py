@@ -6,13 +6,14 @@ one: it takes the original, and returns what replaces it.
 """
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from textwrap import dedent, indent
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
 from patchkit.authoring.piles.guards import bound
 from patchkit.authoring.piles.pile_reader import PileReader
+from patchkit.authoring.piles.plain_functions import is_message
 from patchkit.authoring.piles.row_names import unused
 from patchkit.authoring.source.definitions import names_in
 
@@ -24,7 +25,6 @@ _PLAIN_DECORATORS = {
     "wraps",
 }
 """What makes a function of another one, and does nothing else."""
-_LOG_METHODS = {"debug", "error", "exception", "info", "warning"}
 _FACTORY = '''
 
 def {name}({parameter}):
@@ -85,7 +85,10 @@ class _NotPlainError(Exception):
 
 
 def closure_factories(
-    reader: PileReader, path: str, dotted_names: Collection[str]
+    reader: PileReader,
+    path: str,
+    dotted_names: Collection[str],
+    canonical: Callable[[str], str] = str,
 ) -> dict[str, ClosureFactory]:
     """Return the factories of what a function sets, by dotted name.
 
@@ -93,6 +96,8 @@ def closure_factories(
         reader: The reader of the function's module.
         path: The name of the function.
         dotted_names: What the function was observed to set.
+        canonical: Gives, for the dotted name of an attribute, the one that all its paths have in
+            common.
 
     Returns:
         A factory of each; none at all if the function does anything that they would not do, such
@@ -106,7 +111,8 @@ def closure_factories(
     if len(functions) != 1:
         return {}
     try:
-        return _PlainFunction(reader, functions[0]).factories(dotted_names)
+        plain_function = _PlainFunction(reader, functions[0], canonical)
+        return plain_function.factories(dotted_names)
     except _NotPlainError:
         return {}
 
@@ -117,13 +123,21 @@ class _PlainFunction:
     Args:
         reader: The reader of its module.
         node: The function.
+        canonical: Gives the one dotted name that all paths of an attribute have in common.
 
     Raises:
         _NotPlainError: It does something else.
     """
 
-    def __init__(self, reader: PileReader, node: ast.FunctionDef) -> None:
+    def __init__(
+        self,
+        reader: PileReader,
+        node: ast.FunctionDef,
+        canonical: Callable[[str], str],
+    ) -> None:
         self._reader = reader
+        self._node = node
+        self._canonical = canonical
         self._source = reader.module.source.decode(errors="replace")
         self._scope = reader.scope.inner()
         # By dotted name, what sets it.
@@ -131,6 +145,8 @@ class _PlainFunction:
         # By position, the statements that a factory may repeat: imports, definitions of functions,
         # saved originals.
         self._repeatable: dict[int, ast.stmt] = {}
+        # The positions of functions that a factory has a copy of.
+        self._copied: set[int] = set()
         # The parameter of a factory that saves no original: no name that the function has.
         self._unused_name = unused("original", names_in(node))
         has_parameters = bool(list(ast.iter_child_nodes(node.args)))
@@ -203,20 +219,22 @@ class _PlainFunction:
             names = [f"{owner}.{name}" for owner in owners for name in attributes]
             self._add_setter(index, names, node.args[2])
             return
-        is_message = name.rpartition(".")[2] in _LOG_METHODS or name == "print"
-        if not is_message:
+        if not is_message(node, self._reader):
             raise _NotPlainError
 
     def _add_setter(self, index: int, names: Sequence[str], value: ast.expr) -> None:
         """Add a statement that sets an attribute, once."""
-        if len(names) != 1 or names[0] in self._setters:
+        if len(names) != 1:
+            raise _NotPlainError
+        dotted_name = self._canonical(names[0])
+        if dotted_name in self._setters:
             raise _NotPlainError
         if isinstance(value, ast.Call):
             if dotted(value.func) not in _PLAIN_DECORATORS:
                 raise _NotPlainError
         elif not isinstance(value, (ast.Constant, ast.Lambda, ast.Name)):
             raise _NotPlainError
-        self._setters[names[0]] = _Setter(index, value)
+        self._setters[dotted_name] = _Setter(index, value)
 
     def _factory(self, dotted_name: str) -> ClosureFactory:
         """Return the factory of one attribute: the statements above that it needs."""
@@ -235,6 +253,10 @@ class _PlainFunction:
                 # The factory gets the original as its parameter.
                 names_of_original += bound(statement)
                 continue
+            if isinstance(statement, ast.FunctionDef):
+                if index in self._copied and not self._is_stateless(statement):
+                    raise _NotPlainError
+                self._copied.add(index)
             needed_names |= names_in(statement)
             self._refuse_import_of_what_is_set(statement)
             self._refuse_what_is_set(statement)
@@ -249,6 +271,25 @@ class _PlainFunction:
             is_constant=isinstance(setter.value, ast.Constant),
             uses_original=bool(names_of_original),
         )
+
+    def _is_stateless(self, function: ast.FunctionDef) -> bool:
+        """Return whether two factories may have a copy each of a function.
+
+        Of two copies, each would have attributes, defaults and an identity of its own; nobody can
+        tell where the function is only called.
+        """
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        if function.decorator_list:
+            return False
+        if not all(each is None or isinstance(each, ast.Constant) for each in defaults):
+            return False
+        calls = [part for part in ast.walk(self._node) if isinstance(part, ast.Call)]
+        called = [call.func for call in calls]
+        for part in ast.walk(self._node):
+            is_it = isinstance(part, ast.Name) and part.id == function.name
+            if is_it and part not in called:
+                return False
+        return True
 
     def _is_original(self, statement: ast.stmt, dotted_name: str) -> bool:
         """Return whether a statement saves what the factory is given."""
@@ -278,7 +319,8 @@ class _PlainFunction:
         """Return the dotted names that an attribute may stand for."""
         if not isinstance(node, ast.Attribute):
             return []
-        return self._scope.dotted_names_of(node)
+        names = self._scope.dotted_names_of(node)
+        return [self._canonical(name) for name in names]
 
     def _text(self, statement: ast.stmt) -> str:
         """Return the lines of a statement, without the indentation of its function."""

@@ -44,6 +44,8 @@ class ObservedChange:
         is_unrelated: Whether callers of the original may fail with the new value.
         is_function: Whether the original and the new value are functions, no descriptors.
         literal: The new value as a statement spells it out; '' for none of Python's plain types.
+        line: The line on which the function begins that it is; -1 if that is in no file, and 0
+            where it is no function.
         step: The function that was called, as `module:name`; '' for the import of the pile.
         maker: The module of the pile whose import made it, or the function that a module called as
             it was imported; '' where that is not known.
@@ -62,6 +64,7 @@ class ObservedChange:
     is_unrelated: bool
     is_function: bool
     literal: str
+    line: int
     step: str
     maker: str
 

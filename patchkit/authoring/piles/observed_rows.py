@@ -198,7 +198,8 @@ class ObservedRows:
         That is a module without such rows: a body would run the rest of its text as it is loaded.
         """
         pile = self._pile
-        called = {PileFunction.of(call).module for call in self._observation.calls}
+        calls = patching_calls(self._observation, self._callers)
+        called = {call.function.module for call in calls}
         for reader in pile.readers:
             name = reader.module.name
             changes = [
@@ -256,7 +257,9 @@ class ObservedRows:
         observation = self._observation
         in_rows = dict[str, ObservedChange]()
         for change in observation.changes:
-            if change.target in observation.depths:
+            # What a call sets again has a row of its own.
+            is_of_call = change.step in self._callers
+            if change.target in observation.depths and not is_of_call:
                 in_rows[change.target] = change
         self._read_wrongly = read_wrongly(in_rows.values(), self._pile.values)
         dropped = drop_rows(self._pile, self._read_wrongly)

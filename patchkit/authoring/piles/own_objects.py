@@ -20,9 +20,16 @@ from patchkit.authoring.piles.guards import (
     packages_of,
 )
 from patchkit.authoring.piles.keeping_off import PileFunction
+from patchkit.authoring.piles.moved_names import moved_names
 from patchkit.authoring.piles.observed import ObservedChange
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
+from patchkit.authoring.piles.placed_targets import canonical_name
+from patchkit.authoring.piles.plain_functions import (
+    Expected,
+    does_nothing_else,
+    quiet_modules,
+)
 from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
 
@@ -62,6 +69,8 @@ class OwnObjects:
             observed: What was observed.
             function: The function of the pile that was called.
         """
+        if not self._does_nothing_else(observed, function):
+            return ()
         paths = dict[str, str]()
         is_closure = False
         for change in observed:
@@ -82,6 +91,32 @@ class OwnObjects:
             return ()
         return [self._change(change) for change in observed]
 
+    def _does_nothing_else(
+        self, observed: Sequence[ObservedChange], function: PileFunction
+    ) -> bool:
+        """Return whether rows of what a function sets stand for all that it does."""
+        importing = self._readers.get(function.module)
+        if importing is None:
+            return False
+        modules = {*self._pile.codes, *quiet_modules(self._readers)}
+        # What its module imports, and the packages around it, are imported without the call.
+        modules.update(pile_import.module for pile_import in importing.imports)
+        package = function.module
+        while package:
+            modules.add(package)
+            package = package.rpartition(".")[0]
+        expected = Expected(
+            dotted_names=[change.dotted_name for change in observed],
+            factories=[change.factory for change in observed if change.factory],
+            modules=modules,
+            canonical=self._canonical_name,
+        )
+        return does_nothing_else(self._readers, function, expected)
+
+    def _canonical_name(self, dotted_name: str) -> str:
+        """Return the dotted name that all paths of one attribute have in common."""
+        return canonical_name(self._pile.release, dotted_name)
+
     def _closures(
         self, observed: Sequence[ObservedChange], function: PileFunction
     ) -> Sequence[OwnChange]:
@@ -95,7 +130,9 @@ class OwnObjects:
         if reader is None:
             return ()
         names = [change.dotted_name for change in observed]
-        factories = closure_factories(reader, function.path, names)
+        factories = closure_factories(
+            reader, function.path, names, self._canonical_name
+        )
         for change in observed:
             factory = factories.get(change.dotted_name)
             is_only_inherited = change.is_new and change.is_inherited
@@ -174,7 +211,7 @@ class OwnObjects:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader):
+            if not _only_defines(reader) or any(moved_names(reader)):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]

@@ -65,7 +65,8 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
     ]
     acting = _acting_modules(pile, packages)
     apart = _acting_modules(pile, packages | own_packages)
-    roots = _modules_to_import(pile, acting, has_calls=bool(options.calls))
+    calls = [call for call, _ in options.calls]
+    roots = _modules_to_import(pile, acting, calls)
     with importable(location) as path:
         observation = observe(
             modules=roots,
@@ -77,7 +78,7 @@ def observe_pile(pile: PileRows, location: str, options: ObservationOptions) -> 
             packages=packages,
             child=ChildProcess(path, options.python),
             perhaps=_imported_names(pile, packages),
-            calls=[call for call, _ in options.calls],
+            calls=calls,
             pile=own_packages,
             apart=_fewest(apart, acting),
         )
@@ -103,23 +104,25 @@ def _fewest(*choices: Collection[str]) -> Collection[str]:
 
 
 def _modules_to_import(
-    pile: PileRows, acting: set[str], *, has_calls: bool
+    pile: PileRows, acting: set[str], calls: Sequence[str]
 ) -> list[str]:
     """Return the modules to import so that the pile does all that it does at import.
 
     Args:
         pile: The rows of the pile.
         acting: The modules that may change something at import.
-        has_calls: Whether functions of the pile are called. Then their modules are imported, and
-            what these import, in place of all that act.
+        calls: The functions of the pile that are called, as `module:name`. Then their modules are
+            imported, and what these import, in place of all that act. That is before any call, so
+            that what the import changes is not taken for what the call does.
     """
     patching = set(pile.codes)
     if not patching:
         # Without any row, the modules are of interest that set something as no row can.
         patching = {reader.module.name for reader in pile.readers if reader.placements}
-    if not has_calls:
+    if not calls:
         patching |= acting
-    roots = root_modules(pile.readers, patching)
+    called = [call.partition(":")[0] for call in calls]
+    roots = list(dict.fromkeys([*called, *root_modules(pile.readers, patching)]))
     if pile.base and not roots:
         return [pile.base]
     return roots

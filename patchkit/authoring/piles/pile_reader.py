@@ -33,12 +33,13 @@ from patchkit.authoring.source.calls_at_import import (
     made_in_function,
     needs_no_arguments,
 )
-from patchkit.authoring.source.definitions import is_main_program, names_in
+from patchkit.authoring.source.definitions import names_in
 from patchkit.authoring.source.loops import (
     made_in,
     swept,
     value_in_turn,
 )
+from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.name_scopes import NameScope, parameters_of
 
 Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placement]]
@@ -92,7 +93,7 @@ class PileReader:
             is_method = context.function.endswith(f".{function.name}")
             name = context.function if is_method else function.name
             self._read_block(function.body, StatementContext(scope, function=name))
-        refuse_what_is_read_again(self.placements, self.module.tree.body, self.scope)
+        refuse_what_is_read_again(self.placements, self.module, self.scope)
 
     @property
     def expressible(self) -> list[Placement]:
@@ -169,7 +170,8 @@ class PileReader:
         if isinstance(node, ast.For):
             self._read_loop(node, context)
         elif isinstance(node, ast.If) and is_main_program(node):
-            return  # nothing runs a module of a pile, or a body, as a program
+            # Nothing runs a module of a pile, or a body, as a program.
+            self._read_block(node.orelse, context)
         elif isinstance(node, ast.If):
             self._read_block(node.body, context.under(node.test))
             self._read_block(node.orelse, context.unless(node.test))

@@ -119,6 +119,25 @@ def placed_target(
     return PlacedTarget(target, facts, release.has(target.holder))
 
 
+def canonical_name(release: CheckedRelease, dotted_name: str) -> str:
+    """Return the dotted name that all paths of one attribute have in common.
+
+    A class may be named by an import elsewhere; its attributes are those of its definition.
+
+    Args:
+        release: The release.
+        dotted_name: The attribute, as a statement names it.
+
+    Returns:
+        The dotted name; the given one where the release does not tell another.
+    """
+    try:
+        placed = placed_target(release, dotted_name, is_definition=False)
+    except ValueError:
+        return dotted_name
+    return f"{placed.target}".replace(":", ".", 1)
+
+
 def _refuse_parts_of_functions(target: Target) -> None:
     """Raise ValueError for what Python reads of a function whenever it is called."""
     for step in target.steps:

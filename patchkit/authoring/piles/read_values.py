@@ -8,10 +8,12 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, shortened
 from patchkit.authoring.piles.observed import ObservedChange
+from patchkit.authoring.piles.other_changes import foreign
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
+from patchkit.authoring.piles.read_again import ModuleReading
 
 _PLAIN = (bool, int, float, str, bytes, type(None))
 """The types of values whose spelling is compared."""
@@ -35,7 +37,7 @@ class ReadValue(NamedTuple):
             value = ast.literal_eval(self.placement.value)
         except (ValueError, TypeError, SyntaxError):
             return ""
-        if type(value) not in _PLAIN:
+        if not _is_plain(value):
             return ""
         return repr(value)
 
@@ -43,16 +45,74 @@ class ReadValue(NamedTuple):
     def definition(self) -> str:
         """The name of the function or class that it is; '' where it is none, or is decorated."""
         value = self.placement.value
+        if isinstance(value, ast.Lambda):
+            return "<lambda>"
         if not isinstance(value, ast.Name):
             return ""
-        definitions = [
-            node
-            for node in ast.walk(self.reader.module.tree)
-            if isinstance(node, SCOPES) and node.name == value.id
-        ]
+        definitions = self._definitions(value.id)
         if not definitions or any(node.decorator_list for node in definitions):
             return ""
         return value.id
+
+    @property
+    def lines(self) -> set[int]:
+        """The lines on one of which the function begins that it is."""
+        value = self.placement.value
+        if isinstance(value, ast.Lambda):
+            # The value itself may be a copy, for one turn of a loop: it has no lines.
+            parts = ast.walk(self.placement.statement)
+            return {part.lineno for part in parts if isinstance(part, ast.Lambda)}
+        if not isinstance(value, ast.Name):
+            return set()
+        definitions = self._definitions(value.id)
+        body = self.reader.module.tree.body
+        statement = self.placement.statement
+        above = [
+            node
+            for node in body
+            if node in definitions and node.lineno < statement.lineno
+        ]
+        if statement in body and above:
+            return {above[-1].lineno}
+        return {node.lineno for node in definitions}
+
+    @property
+    def is_computed_late(self) -> bool:
+        """Whether a call makes it that may read what the module has set above.
+
+        A row would make the call before any other row sets anything.
+        """
+        value = self.placement.value
+        parts = list(ast.walk(value))
+        if not any(isinstance(part, ast.Call) for part in parts):
+            return False
+        first_line = self.placement.statement.lineno
+        is_first = True
+        for placement in self.reader.expressible:
+            if placement.statement.lineno < first_line:
+                is_first = False
+        if is_first:
+            return False
+        module = self.reader.module
+        reading = ModuleReading(module, self.reader.scope)
+        return bool(
+            foreign(reading.names_in(self.placement.statement, value), module.name)
+        )
+
+    @property
+    def word(self) -> str:
+        """The value in a word or two."""
+        return self.literal or self.definition or shortened(self.placement.value)
+
+    def _definitions(
+        self, name: str
+    ) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+        """Return what the module defines under a name, anywhere."""
+        return [
+            node
+            for node in ast.walk(self.reader.module.tree)
+            if isinstance(node, SCOPES) and node.name == name
+        ]
 
 
 def read_wrongly(
@@ -71,7 +131,7 @@ def read_wrongly(
     for change in changes:
         read_values = values.get(change.target, ())
         if read_values and all(_differs(value, change) for value in read_values):
-            words = [value.literal or value.definition for value in read_values]
+            words = [value.word for value in read_values]
             wrong[change.target] = " or ".join(words)
     return wrong
 
@@ -80,6 +140,8 @@ def _differs(value: ReadValue, change: ObservedChange) -> bool:
     """Return whether it is certain that something else was observed than was read."""
     if value.literal:
         return value.literal != change.literal
+    if change.literal and value.is_computed_late:
+        return True
     if not value.definition:
         return False
     if change.literal:  # no function or class
@@ -88,4 +150,16 @@ def _differs(value: ReadValue, change: ObservedChange) -> bool:
     if not qualname:  # what was observed has no name
         return False
     is_same_name = qualname.rpartition(".")[2] == value.definition
-    return not is_same_name or module != value.reader.module.name
+    if not is_same_name or module != value.reader.module.name:
+        return True
+    # Another function may have the same name.
+    return bool(change.line) and change.line not in value.lines
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is of a plain type, or a container of such values."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN

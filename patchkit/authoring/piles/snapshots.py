@@ -29,6 +29,9 @@ _CONTAINERS: tuple[type[Any], ...] = (dict, list, set)
 _LARGEST = 20_000
 """How many elements a container may have that is compared: a vocabulary is data."""
 
+_numbers: dict[int, int] = {}
+"""By the identity of each container that something was changed in, its number."""
+
 Attribute = tuple[str, str]
 """An attribute or an item: its module, and its qualified name there."""
 
@@ -258,7 +261,7 @@ def _difference(attribute: Attribute, original: Any, value: Any) -> AttributeDif
         form = "field"
     if _is_a(held, Held):
         item = qualname.removeprefix(held.inside)
-        same_as = f"{held.holder}{item}"
+        same_as = f"{_number_of(held.holder)}{item}"
         form = "item"
         if item.endswith("[]") or held.is_made:
             form = "content"
@@ -272,6 +275,11 @@ def _difference(attribute: Attribute, original: Any, value: Any) -> AttributeDif
         plain_original = None
     name = (module, qualname.removesuffix("[]"))
     return AttributeDifference(name, plain_original, plain_value, form, same_as, is_new)
+
+
+def _number_of(holder: int) -> int:
+    """Return the number of a container: they are counted, so that each run gives the same."""
+    return _numbers.setdefault(holder, len(_numbers) + 1)
 
 
 def _is_field(attribute: Attribute) -> bool:

@@ -3,12 +3,12 @@
 import ast
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.authoring.source.definitions import is_main_program
 from patchkit.authoring.source.global_names import (
     has_lazy_annotations,
     names_at_import,
 )
 from patchkit.authoring.source.indents import indented, margin_of
+from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.members import ASSIGNMENTS, Member
 from patchkit.authoring.source.module_text import (
     ModuleText,

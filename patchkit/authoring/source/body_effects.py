@@ -23,12 +23,12 @@ from patchkit.authoring.source.definitions import (
     Definitions,
     imports_of,
     is_for_types,
-    is_main_program,
     name_of,
     names_in,
     origin_of,
 )
 from patchkit.authoring.source.global_names import inner_statements, reached
+from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.members import ASSIGNMENTS
 
 _BLOCKS = (ast.If, ast.Try, ast.With)

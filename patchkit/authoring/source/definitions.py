@@ -332,15 +332,6 @@ def is_for_types(node: ast.stmt) -> bool:
     return dotted(test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
-def is_main_program(node: ast.stmt) -> bool:
-    """Whether a statement runs only if its module is started as a program.
-
-    Args:
-        node: the statement.
-    """
-    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
-
-
 def origin_of(statement: str) -> str:
     """Return the module of an import: `a.b` for `import a.b` and for `from a.b import c`.
 
