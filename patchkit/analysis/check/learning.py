@@ -1,6 +1,7 @@
 """Looks targets up in several releases at a time, and in two processes if there are many."""
 
 import contextlib
+import functools
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -29,13 +30,17 @@ def learn_all(
     Returns:
         The errors of the releases that cannot be read, by their names.
     """
-    second = SecondProcess(releases, targets_of)
+    # Both the second process and this one ask which targets a release needs.
+    remembered = functools.cache(
+        lambda release: list(dict.fromkeys(targets_of(release)))
+    )
+    second = SecondProcess(releases, remembered)
 
     def learn(release: CheckedRelease) -> None:
         # If the other process has taken this release, this waits for it. The facts are in the cache
         # then, and `learn` looks up only what is missing there.
         second.wait_for(release)
-        release.learn(targets_of(release))
+        release.learn(remembered(release))
         release.forget_sources()
 
     def count(done: int, total: int, name: str) -> None:

@@ -298,6 +298,8 @@ class RowUses:
         self._coverage = coverage
         self._bodies = BodyUses(coverage.packages, packs)
         self._added_names: dict[str, AddedNames] = {}
+        # By the name of the row and the packages, which are those of most releases.
+        self._inside: dict[tuple[str, frozenset[str]], list[Use]] = {}
 
     def inside(self, row: Row, release: CheckedRelease) -> list[Use]:
         """Return what the body of a row uses of a release, directly or through modules it imports.
@@ -307,7 +309,12 @@ class RowUses:
             release: The release; uses of packages that it does not contain are left out.
         """
         packages = self._coverage.packages_in(release)
-        return [use for use in self._bodies.of(row) if _package_of(use) in packages]
+        key = (row.name, packages)
+        if key not in self._inside:
+            self._inside[key] = [
+                use for use in self._bodies.of(row) if _package_of(use) in packages
+            ]
+        return self._inside[key]
 
     def targets(self, release: CheckedRelease) -> Iterator[Target]:
         """Yield what bodies use of a release, for all rows that are checked there.

@@ -98,11 +98,13 @@ class Facts:
         fields = dict(data)
         if "signature" in fields:
             fields["signature"] = Signature.of_data(fields["signature"])
-        if "lines" in fields:
-            fields["lines"] = tuple(fields["lines"])
+        # A check with many rows reads a hundred thousand facts, most of which have few fields.
+        for name in ("lines", "naming_itself"):
+            if name in fields:
+                fields[name] = tuple(fields[name])
         for name in ("wrapped", "bases"):
-            fields[name] = tuple(map(tuple, fields.get(name, ())))
-        fields["naming_itself"] = tuple(fields.get("naming_itself", ()))
+            if name in fields:
+                fields[name] = tuple(map(tuple, fields[name]))
         return cls(**fields)
 
 
