@@ -21,11 +21,11 @@ EFFECTS = tests/e2e/test_in_effect.py tests/e2e/test_torch_compile.py
 RUNS = 20
 # A caller's own modules decide nothing here; and without bytecode each child compiles all anew.
 unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
-export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang
+export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang:tests/unit
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench \
-	e2e e2e-smoke e2e-rest e2e-all effects ways truth matrix demo demo-cpu demo-ray235 pictures \
+	e2e e2e-smoke e2e-rest e2e-all effects ways truth metrics containers matrix demo demo-cpu demo-ray235 pictures \
 	screenshots env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
@@ -94,6 +94,12 @@ e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 
 sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minutes
 	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang
+
+metrics: env-unit ## Alert rules and metrics, by promtool of PATH or of Debian's package
+	$(UNIT)/python tools/promtool.py
+
+containers: env-unit ## What a container does to a process, by namespaces of the kernel; as root
+	$(UNIT)/python -m pytest tests/containers
 
 effects: env-vllm ## What "in effect" says: 20 runs of an engine, and on Python 3.12: an hour
 	@$(PYTHON) lab/environments.py vllm-0.32.0-python-3.12 > /dev/null

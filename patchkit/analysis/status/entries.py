@@ -1,6 +1,7 @@
 """Reads one line of a journal; a value of another type than expected counts as missing."""
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 _DECODER = json.JSONDecoder()
@@ -137,3 +138,34 @@ class BodyFile(NamedTuple):
     file: str
     loaded: str
     edited: bool | None = None
+
+
+class FirstCall(NamedTuple):
+    """The first call of a probed target in a process.
+
+    Args:
+        file: The file that called it.
+        line: The line in that file.
+        at: The name of the function there; `<module>` outside of functions.
+    """
+
+    file: str
+    line: int
+    at: str
+
+
+@dataclass
+class TargetProbe:
+    """What a process says of a target that `patchkit probe` observes in it.
+
+    Args:
+        is_imported: Whether the module of the target was imported.
+        reason: Why calls are not counted; empty where they are.
+        first: The first call; None if there was none, or nobody knows where it came from.
+        is_traced: Whether torch.compile has traced the target.
+    """
+
+    is_imported: bool = False
+    reason: str = ""
+    first: FirstCall | None = None
+    is_traced: bool = False

@@ -18,12 +18,30 @@ _NOT_APPLIED = {"skipped", "failed"}
 _SHOWN_AT_MOST = 4
 
 
+KINDS = (
+    "failed",
+    "overwritten",
+    "unsure",
+    "sets",
+    "kept",
+    "unreviewed",
+    "not-reached",
+    "unknown",
+    "no-process",
+    "misplaced",
+    "disagreement",
+    "unreadable",
+    "no-answer",
+    "empty",
+)
+"""The kinds of findings."""
+
+
 class ProcessFinding(NamedTuple):
     """Something that needs attention.
 
     Args:
-        kind: failed, overwritten, unsure, sets, kept, unreviewed, not-reached, unknown,
-            no-process, misplaced, disagreement, unreadable, no-answer or empty.
+        kind: One of `KINDS`.
         message: What is wrong.
         process: The process with the problem; None for several or none.
     """

@@ -9,7 +9,9 @@ from pathlib import Path
 from patchkit.analysis.status.entries import (
     BodyFile,
     CallResult,
+    FirstCall,
     JournalEntry,
+    TargetProbe,
     parse_line,
 )
 from patchkit.analysis.status.node import read, writer
@@ -17,11 +19,9 @@ from patchkit.analysis.status.process_status import (
     FORMAT,
     ChangedModule,
     ChildStart,
-    FirstCall,
     ForeignValue,
     PatchStatus,
     ProcessStatus,
-    TargetProbe,
 )
 
 
@@ -86,6 +86,7 @@ def _process_of_head(entry: JournalEntry) -> ProcessStatus | None:
         argv=list(entry.texts("argv")),
         started=entry.time,
         began=entry.integer("began"),
+        space=entry.text("space"),
         format=entry.integer("format") or FORMAT,
         asked_by=asked_by,
         is_copy=is_forked,

@@ -22,6 +22,8 @@ _LARGEST = 8 * 1024 * 1024
 """How many bytes of a journal are read: twice what a process writes at most."""
 _BODY = re.compile(rb'"body": ?(\["(?:[^"\\]|\\.)*", ?"[0-9a-f]{8}"\])')
 """Matches the field of an entry with the file of a body, and its checksum when it was loaded."""
+_SPACE = re.compile(rb'"space": ?"([^"]*)"')
+"""Matches the field of the first entry with the namespace in which the pid counts."""
 _SECONDS_AFTER_FORK = 2.0
 """For so long, a forked process may have no journal yet, but has its parent's libraries."""
 
@@ -63,6 +65,7 @@ def look(
         "error": error,
         "journals": journals,
         "unreadable": unreadable,
+        "space": _pid_space(),
         "processes": _processes(host, journals, directory, engines),
         "bodies": _bodies(journals),
         "now": time.time(),
@@ -183,12 +186,30 @@ def _running() -> _Processes:
 
 
 def _writers(host: str, journals: dict[str, bytes]) -> set[int]:
-    """Return the pids of this host's processes that wrote journals; other hosts' may be there too.
+    """Return the pids of this host's processes that wrote journals; others' may be there too.
 
-    A file that is no journal gives the pid 0, which no process has.
+    Other containers may have the same host name; their pids count elsewhere. A file that is no
+    journal gives the pid 0, which no process has.
     """
-    origins = map(writer, journals)
-    return {pid for origin, pid in origins if origin == host}
+    here = _pid_space().encode()
+    pids: set[int] = set()
+    for name, data in journals.items():
+        origin, pid = writer(name)
+        written = _SPACE.search(data.partition(b"\n")[0])
+        is_elsewhere = written is not None and here not in {b"", written[1]}
+        if origin == host and not is_elsewhere:
+            pids.add(pid)
+    return pids
+
+
+def _pid_space() -> str:
+    """Name the boot and the pid namespace of this process, as its journal does; '' if unknown."""
+    try:
+        boot = (_PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+        namespace = (_PROC / "self" / "ns" / "pid").stat()
+    except OSError:
+        return ""
+    return f"{boot}:{namespace.st_ino}"
 
 
 def _details(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from patchkit.analysis.status.findings import NodeFacts
 from patchkit.analysis.status.process_status import ProcessStatus
 
-_STATUSES = ("failed", "applied", "skipped", "armed")
+STATUSES = ("failed", "applied", "skipped", "armed")
 """The statuses of a patch; if it has several, the first of these counts, see `tally`."""
 
 
@@ -49,9 +49,9 @@ def tally(processes: Iterable[ProcessStatus], idle: set[str]) -> dict[str, int]:
                 continue
             status, _ = process.stand(patch)  # left out: the reason
             former = statuses.get(name, status)
-            statuses[name] = min(former, status, key=_STATUSES.index)
+            statuses[name] = min(former, status, key=STATUSES.index)
     counts = Counter(statuses.values())
-    return {status: counts[status] for status in _STATUSES if counts[status]}
+    return {status: counts[status] for status in STATUSES if counts[status]}
 
 
 def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
@@ -64,7 +64,8 @@ def compare_bodies(processes: Iterable[ProcessStatus], node: NodeFacts) -> None:
     """
     checksums = node.get("bodies", {})
     for process in processes:
-        if process.host != node["host"]:
+        # Another container with this host name has other files.
+        if process.host != node["host"] or not process.counts_in(node.get("space", "")):
             continue
         for patch in process.patches.values():
             body = patch.body

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from patchkit.analysis.status.findings import (
     NodeFacts,
@@ -16,33 +16,25 @@ from patchkit.analysis.status.findings import (
     wrong_roles,
 )
 from patchkit.analysis.status.journals import parse_journal
+from patchkit.analysis.status.parents import (
+    Claim,
+    by_pid_of,
+    of_space,
+    rank_of_name,
+    set_parents,
+)
 from patchkit.analysis.status.patches import compare_bodies
-from patchkit.analysis.status.process_status import CALLED, ChildStart, ProcessStatus
+from patchkit.analysis.status.process_status import CALLED, ProcessStatus
 from patchkit.analysis.status.runs import Run
 from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.record import grouped
 from patchkit.core.rows.processes import ProcessTable
 
-Running = dict[str, dict[int, dict[str, Any]]]
-"""By host and pid, what `node.look` returns for a running process."""
-ByPid = Mapping[tuple[str, int], Sequence[ProcessStatus]]
-"""By host and pid, the processes that had this pid, the oldest first."""
+Running = dict[str, dict[str, dict[int, dict[str, Any]]]]
+"""By host, pid namespace and pid, what `node.look` returns for a running process."""
 
-_MOST_DIGITS = 10  # of a rank or pid; a damaged journal may have longer numbers
 _PATIENCE = 10.0
 """Seconds after its start for which a running child may have no journal yet."""
-
-
-class Claim(NamedTuple):
-    """An entry in the journal of a process that it has started a child.
-
-    Args:
-        parent: The process.
-        child: The entry: pid, name, role and time.
-    """
-
-    parent: ProcessStatus
-    child: ChildStart
 
 
 @dataclass
@@ -113,7 +105,7 @@ def _all_processes(
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
-    unfulfilled = _set_parents(processes)  # the claims of children that left no journal
+    unfulfilled = set_parents(processes)  # the claims of children that left no journal
     _add_calls_of_copies(processes)
     processes += _without_journal(unfulfilled, running, now)
     processes += _unknown_processes(processes, running, table)
@@ -136,15 +128,30 @@ def _running(nodes: Iterable[NodeFacts]) -> Running:
     running: Running = {}
     for node in nodes:
         if node.get("processes") is not None:
-            running.setdefault(node["host"], {}).update(node["processes"])
+            of_host = running.setdefault(node["host"], {})
+            of_host.setdefault(node.get("space", ""), {}).update(node["processes"])
     return running
+
+
+def _running_beside(
+    process: ProcessStatus, running: Running
+) -> dict[int, dict[str, Any]] | None:
+    """Return what runs where the pid of a process counts; None if nobody has looked there.
+
+    A container beside that of the engine has the same host name, and sees other processes.
+    """
+    for space, local_processes in running.get(process.host, {}).items():
+        if process.counts_in(space):
+            return local_processes
+    return None
 
 
 def _is_alive(process: ProcessStatus, running: Running) -> bool | None:
     """Whether a process still runs; None if its node does not list running processes."""
-    if process.host not in running:
+    local_processes = _running_beside(process, running)
+    if local_processes is None:
         return None
-    facts = running[process.host].get(process.pid)
+    facts = local_processes.get(process.pid)
     if facts is None:
         return False
     # If it began at another time, another process has got the pid since.
@@ -157,8 +164,9 @@ def _without_journal(
     """Yield a process for each claimed child, which has no journal; a new one may write it yet."""
     for parent, child in claims:
         alive = None
-        if parent.host in running:
-            alive = child.pid in running[parent.host]
+        local_processes = _running_beside(parent, running)
+        if local_processes is not None:
+            alive = child.pid in local_processes
         is_starting = alive is True and now - child.time < _PATIENCE
         reason = "was started and left no journal"
         if is_starting:
@@ -168,9 +176,10 @@ def _without_journal(
             host=parent.host,
             pid=child.pid,
             ppid=parent.pid,
+            space=parent.space,
             started=child.time,
             roles=roles,
-            rank=_rank_of_name(child.name),
+            rank=rank_of_name(child.name),
             is_reached=False,
             is_starting=is_starting,
             name=child.name,
@@ -184,15 +193,20 @@ def _unknown_processes(
     processes: Iterable[ProcessStatus], running: Running, table: ProcessTable
 ) -> list[ProcessStatus]:
     """Return a process for each running one with an engine, no journal, and no parent's claim."""
-    by_pid = _by_pid(process for process in processes if process.alive)
+    by_pid = by_pid_of(process for process in processes if process.alive)
     unknown = []
-    for host, local_processes in running.items():
-        for pid, facts in local_processes.items():
-            if facts["engine"] and (host, pid) not in by_pid:
-                unknown.append(_unknown_process(host, pid, facts, table))
-    by_pid.update(_by_pid(unknown))  # their parents may be unknown, too
+    for host, by_space in running.items():
+        for space, local_processes in by_space.items():
+            for pid, facts in local_processes.items():
+                known = of_space(space, by_pid.get((host, pid), ()))
+                if facts["engine"] and not known:
+                    process = _unknown_process(host, pid, facts, table)
+                    process.space = space
+                    unknown.append(process)
+    by_pid.update(by_pid_of(unknown))  # their parents may be unknown, too
     for process in unknown:
-        parents = by_pid.get((process.host, process.ppid))
+        key = (process.host, process.ppid)
+        parents = of_space(process.space, by_pid.get(key, ()))
         if parents:
             process.parent = parents[-1]
     return unknown
@@ -271,7 +285,8 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
     for process in sorted(processes, key=lambda process: process.started):
         # A pid and `began` identify a process. Without `began`, each journal counts as one.
         started = process.started if process.began is None else 0.0
-        latest[process.host, process.pid, process.began, started] = process
+        place = (process.host, process.space, process.pid)
+        latest[place, process.began, started] = process
     distinct = (process for process in latest.values() if not _is_own_command(process))
     return sorted(distinct, key=lambda process: process.started)
 
@@ -286,37 +301,6 @@ def _is_own_command(process: ProcessStatus) -> bool:
     return is_module or is_main_file or path.name == "patchkit"
 
 
-def _by_pid(
-    processes: Iterable[ProcessStatus],
-) -> dict[tuple[str, int], list[ProcessStatus]]:
-    return grouped(((process.host, process.pid), process) for process in processes)
-
-
-def _set_parents(processes: Sequence[ProcessStatus]) -> list[Claim]:
-    """Set the parent of every process; return the claims to which no process could be awarded."""
-    by_pid = _by_pid(processes)
-    unfulfilled: list[Claim] = []
-    claims: dict[ProcessStatus, Claim] = {}
-    for parent in processes:
-        for child in parent.children:
-            claim = Claim(parent, child)
-            candidates = by_pid.get((parent.host, child.pid))
-            if not candidates:
-                unfulfilled.append(claim)
-                continue
-            # A pid may be used again: the claim is for the process that began nearest in time.
-            process = min(candidates, key=lambda process: _distance(process, child))
-            # A damaged journal may say so, but no process is its own child.
-            if process is parent:
-                continue
-            refused = _award(claims, process, claim)
-            if refused is not None:
-                unfulfilled.append(refused)
-    for process in processes:
-        _set_parent(process, claims.get(process), by_pid)
-    return unfulfilled
-
-
 def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
     """Count the calls in forked copies as calls in their originals, with which they are shown."""
     for process in processes:
@@ -329,70 +313,3 @@ def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:
             for target, effect in patch.effects.items():
                 if effect == CALLED:
                     owner.patches[name].effects[target] = CALLED
-
-
-def _distance(process: ProcessStatus, child: ChildStart) -> float:
-    """Return the seconds between the start of a process and the start in its parent's journal."""
-    return abs(process.started - child.time)
-
-
-def _award(
-    claims: dict[ProcessStatus, Claim], process: ProcessStatus, claim: Claim
-) -> Claim | None:
-    """Award a process to the nearest claim in time; return the claim that loses, if any."""
-    rival = claims.get(process)
-    distance = _distance(process, claim.child)
-    if rival is not None and _distance(process, rival.child) <= distance:
-        return claim
-    claims[process] = claim
-    return rival
-
-
-def _set_parent(process: ProcessStatus, claim: Claim | None, by_pid: ByPid) -> None:
-    """Set the parent: who claims the process, else who asked Ray for it, else that of its ppid."""
-    candidates: list[ProcessStatus] = []  # the likeliest first
-    if claim is not None:
-        process.name = claim.child.name  # `VllmWorker-0` has the rank, too
-        if process.rank is None and "worker" in process.roles:
-            process.rank = _rank_of_name(process.name)
-        candidates.append(claim.parent)
-    host, _, pid = (process.asked_by or "").rpartition(":")  # "node-1:4312"
-    if _is_number(pid):
-        candidates += _latest_before(process, by_pid.get((host, int(pid)), ()))
-    candidates += _latest_before(process, by_pid.get((process.host, process.ppid), ()))
-    for parent in candidates:
-        if not _descends(parent, process):  # else the tree would have a circle
-            process.parent = parent
-            return
-
-
-def _latest_before(
-    process: ProcessStatus, candidates: Sequence[ProcessStatus]
-) -> list[ProcessStatus]:
-    """List the last of some processes that started before another one; [] if none did."""
-    earlier = [
-        candidate for candidate in candidates if candidate.started <= process.started
-    ]
-    return earlier[-1:]
-
-
-def _descends(process: ProcessStatus | None, ancestor: ProcessStatus) -> bool:
-    """Whether a process is another one, or descends from it."""
-    while process is not None:
-        if process is ancestor:
-            return True
-        process = process.parent
-    return False
-
-
-def _rank_of_name(name: str) -> int | None:
-    """Return the rank in the name of a vLLM worker, 0 in `VllmWorker-0`; None for other names."""
-    prefix, _, rank = name.partition("VllmWorker-")
-    if prefix or not _is_number(rank):
-        return None
-    return int(rank)
-
-
-def _is_number(text: str) -> bool:
-    """Whether a text can be a rank or a pid."""
-    return text.isdecimal() and len(text) < _MOST_DIGITS

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from patchkit.analysis.status.entries import TargetProbe
 from patchkit.analysis.status.journals import parse_journal
 from patchkit.analysis.status.node import contents, read
-from patchkit.analysis.status.process_status import ProcessStatus, TargetProbe
+from patchkit.analysis.status.process_status import ProcessStatus
 from patchkit.core.rows.declaration import Role
 
 CALLED = "called"

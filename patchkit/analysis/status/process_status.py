@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from patchkit.analysis.status.entries import BodyFile, CallResult
+from patchkit.analysis.status.entries import BodyFile, CallResult, TargetProbe
 from patchkit.registry import is_own_pack
 
 FORMAT = 1
@@ -215,37 +215,6 @@ class PatchStatus:
         return self.in_effect == "no" and self.hidden.keys() != set(self.targets)
 
 
-class FirstCall(NamedTuple):
-    """The first call of a probed target in a process.
-
-    Args:
-        file: The file that called it.
-        line: The line in that file.
-        at: The name of the function there; `<module>` outside of functions.
-    """
-
-    file: str
-    line: int
-    at: str
-
-
-@dataclass
-class TargetProbe:
-    """What a process says of a target that `patchkit probe` observes in it.
-
-    Args:
-        is_imported: Whether the module of the target was imported.
-        reason: Why calls are not counted; empty where they are.
-        first: The first call; None if there was none, or nobody knows where it came from.
-        is_traced: Whether torch.compile has traced the target.
-    """
-
-    is_imported: bool = False
-    reason: str = ""
-    first: FirstCall | None = None
-    is_traced: bool = False
-
-
 @dataclass(eq=False)
 class ProcessStatus:
     """One process as its journal describes it, or one that left no journal.
@@ -259,6 +228,7 @@ class ProcessStatus:
         format: The format of its journal.
         began: When the system started it, in clock ticks since boot; tells it from others that
             had the same pid.
+        space: Where its pid counts: the boot and the pid namespace; "" if that is not known.
         asked_by: `host:pid` of the process that asked Ray for it.
         is_copy: Whether it was forked and nothing has happened in it since.
         roles: The roles that it entered; after a fork into one, only that.
@@ -292,6 +262,7 @@ class ProcessStatus:
     started: float = 0
     format: int = FORMAT
     began: int | None = None
+    space: str = ""
     asked_by: str | None = None
     is_copy: bool = False
     roles: list[str] = field(default_factory=list)
@@ -316,6 +287,14 @@ class ProcessStatus:
     reason: str = ""
     alive: bool | None = None
     parent: "ProcessStatus | None" = None
+
+    def counts_in(self, space: str) -> bool:
+        """Whether its pid may be one of a pid namespace; True if either is not known.
+
+        Args:
+            space: The boot and the namespace, as in `space`.
+        """
+        return not space or not self.space or space == self.space
 
     @property
     def original(self) -> "ProcessStatus | None":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchkit.analysis.status.node import contents, writer
+from patchkit.errors import SettingsError
 
 _RUNS_KEPT = 20
 """How many runs are kept, the newest."""
@@ -53,7 +54,21 @@ def new_run(command: Sequence[str]) -> Path:
 
     Returns:
         The folder, to which no other user can write.
+
+    Raises:
+        SettingsError: No folder can be made, as in a container whose files are read-only.
     """
+    try:
+        return _make_folder(command)
+    except OSError as error:
+        raise SettingsError(
+            f"no folder can be made for the journal of this run ({error.strerror}): set "
+            "PATCHKIT_JOURNAL to a folder that can be written"
+        ) from error
+
+
+def _make_folder(command: Sequence[str]) -> Path:
+    """Do what `new_run` does; OSError if no folder can be made."""
     home = _home()
     if not _is_own(home):  # another user has made it: the run gets a folder elsewhere
         return Path(tempfile.mkdtemp(prefix="patchkit-"))
@@ -84,7 +99,10 @@ def discard_run(folder: Path) -> None:
 
 def all_runs() -> list[Run]:
     """Return the kept runs, the newest first."""
-    home = _home()
+    try:
+        home = _home()
+    except FileNotFoundError:  # there is no folder for temporary files
+        return []
     if not _is_own(home, make=False):
         return []
     folders = _folders(home)

@@ -79,6 +79,8 @@ def _is_namespace_package(folder: Path) -> bool:
     of_package = rf"^\s*(?:from|import) {re.escape(name)}\b"
     pattern = re.compile(rf"(?m){of_package}|^from \.")
     for file in folder.glob("*.py"):
+        if not file.is_file():
+            continue  # such as a pipe, which would be read for ever
         if pattern.search(file.read_text("utf-8", errors="replace")):
             return True
     return False

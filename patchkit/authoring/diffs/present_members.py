@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from patchkit.analysis.check.compatibility import is_default_attribute
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.resolving.fields import is_class_var
+from patchkit.analysis.upstream.resolving.annotation_marks import is_class_var
 from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.diffs.compared_names import is_dataclass

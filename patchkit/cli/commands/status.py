@@ -14,7 +14,7 @@ from patchkit.analysis.status.node import look, read
 from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.runs import Run, all_runs, find_run, run_in
-from patchkit.cli.options import format_option
+from patchkit.cli.options import make_format_option
 from patchkit.cli.output import say
 from patchkit.cli.report.status_json import status_json
 from patchkit.core.engines.entry_points import installed_engines, installed_processes
@@ -71,7 +71,15 @@ class View(NamedTuple):
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page."
 )
 @click.option("--watch", is_flag=True, help="Refresh until the main process ends.")
-@format_option
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Serve metrics to Prometheus at this port.",
+)
+@make_format_option(
+    "json", "prometheus", help_text="Output for people, programs, or a scrape."
+)
 def command(
     source: str | None,
     runs: bool,
@@ -82,6 +90,7 @@ def command(
     everything: bool,
     html: str | None,
     watch: bool,
+    port: int | None,
     form: str,
 ) -> int:
     """Show what is applied in every process, and which processes were not reached.
@@ -102,36 +111,38 @@ def command(
       patchkit status --unused   what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
+      patchkit status /tmp/journal --port 9464   for Prometheus
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     view = View(name, unused, verified, everything)
-    _check_options(view, form, watch=watch, runs=runs)
+    _check_options(view, form, watch=watch, runs=runs, serves=port is not None)
     if runs:
         _list_runs(form)
         return 0
     run = None
-    if source == "":  # as from an unset shell variable: not the newest run
-        raise click.UsageError(
-            "found an empty DIR, expected a directory, or a run's number"
-        )
-    journal = source or Settings.read().journal
+    journal = _named_source(source)
     if ray is None:
         journal, run = _find_journal(journal, must_exist=not watch)
     with _open_nodes(journal, ray) as read_nodes:
         draw_now = partial(_draw, read_nodes, run)
+        if port is not None:
+            _serve(port, draw_now)
+            return 0
         picture = draw_now()
         if watch:
             picture = _watch(
                 picture, draw_now, html, is_ray=bool(ray), everything=everything
             )
     _write_html(picture, html, everything=everything)
-    if form == "json":
-        click.echo(status_json(picture))
+    if form != "table":
+        _print_data(picture, form)
     elif not watch:
         _print(picture, view)
     return int(bool(picture.findings))
 
 
-def _check_options(view: View, form: str, *, watch: bool, runs: bool) -> None:
+def _check_options(
+    view: View, form: str, *, watch: bool, runs: bool, serves: bool
+) -> None:
     """Refuse options that exclude each other.
 
     Raises:
@@ -143,14 +154,25 @@ def _check_options(view: View, form: str, *, watch: bool, runs: bool) -> None:
         "--patch": view.patch is not None,
         "--watch": watch,
         "--runs": runs,
+        "--port": serves,
     }
     names = [option for option, value in is_set.items() if value]
     is_for_person = view.unused or view.verified or watch
-    if form == "json" and is_for_person:
-        names.insert(0, "--format json")
+    has_no_metrics = is_for_person or runs or serves or view.patch is not None
+    if (form == "json" and (is_for_person or serves)) or (
+        form == "prometheus" and has_no_metrics
+    ):
+        names.insert(0, f"--format {form}")
     if len(names) > 1:
         options = " and ".join(names)
         raise click.UsageError(f"found {options}, expected one of them")
+
+
+def _serve(port: int, draw_now: Callable[[], Picture]) -> None:
+    """Serve metrics at a port until the user interrupts."""
+    from patchkit.cli.metrics import serve  # noqa: PLC0415 - few serve metrics
+
+    serve(port, draw_now)
 
 
 def _list_runs(form: str) -> None:
@@ -170,6 +192,19 @@ def _list_runs(form: str) -> None:
         click.echo(report.runs_json(results))
     else:
         report.print_runs(results)
+
+
+def _named_source(source: str | None) -> str | None:
+    """Return the directory or run that is named, by an argument or PATCHKIT_JOURNAL.
+
+    Raises:
+        UsageError: The argument is empty.
+    """
+    if source == "":  # as from an unset shell variable: not the newest run
+        raise click.UsageError(
+            "found an empty DIR, expected a directory, or a run's number"
+        )
+    return source or Settings.read().journal
 
 
 def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | None]:
@@ -201,6 +236,16 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
         )
         raise click.UsageError(f"{source}: found no such directory, {expected}")
     return source, None
+
+
+def _print_data(picture: Picture, form: str) -> None:
+    """Print the status for a program or a scrape."""
+    if form == "json":
+        click.echo(status_json(picture))
+    else:
+        from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
+
+        click.echo(metrics_of(picture), nl=False)
 
 
 def _print(picture: Picture, view: View) -> None:

@@ -365,10 +365,12 @@ def _header(dist: Distribution, field: str) -> str:
 
 def _static_version(file: Path) -> Iterator[str]:
     """Yield the strings that a file assigns to `__version__` or `version`."""
+    if not file.is_file():
+        return  # it is not there, or a pipe, which would be waited for
     try:
         tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # it is not there, or nested too deep
     for node in _statements(tree):
         targets: list[ast.expr]
         if isinstance(node, ast.Assign):

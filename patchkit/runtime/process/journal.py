@@ -234,17 +234,36 @@ def process_facts() -> dict[str, Any]:
     Returns:
         The facts by name. `began` and the pid together identify the process, also after an `exec`,
         as another one may have the pid later; `asked_by` is the process that asked Ray for it.
+        `space` is where the pid counts: see `pid_space`.
     """
     return {
         "format": 1,  # which `status` reads
         "host": os.uname().nodename,
         "ppid": os.getppid(),
         "began": _began(),
+        "space": pid_space(),
         "asked_by": asked_by(os.environ),
         "argv": command_line(),
         "executable": sys.executable,
         "python": sys.version.split()[0],
     }
+
+
+def pid_space() -> str:
+    """Name where the pid of this process counts.
+
+    Two containers may have equal host names and equal pids, and write into one folder.
+
+    Returns:
+        The boot and the pid namespace; '' if /proc does not say.
+    """
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:  # noqa: PTH123 - as below
+            boot = file.read().decode().strip()
+        namespace = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116 - as below
+    except OSError:
+        return ""
+    return f"{boot}:{namespace}"
 
 
 def _began() -> int | None:

@@ -195,6 +195,11 @@ def test_no_journal_is_a_finding(
         (("/nowhere",), "found no such directory"),
         (("",), "found an empty DIR"),
         (("/", "--watch", "--format", "json"), "found --format json and --watch"),
+        (
+            ("/", "--format", "prometheus", "--patch", "p"),
+            "found --format prometheus and --patch",
+        ),
+        (("/", "--port", "9", "--watch"), "found --watch and --port"),
         (("--ray", "nonsense"), "--ray"),
     ],
 )

@@ -26,6 +26,7 @@ from patchkit.analysis.upstream.reading.files import (
     check_size,
     is_python,
 )
+from patchkit.analysis.upstream.reading.plain_files import open_plain
 from patchkit.errors import UnreachableError, UpstreamError
 
 Span = tuple[int, int]
@@ -277,7 +278,8 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
     """
     try:
         with (
-            _Bounded(file) as stream,
+            open_plain(file) as packed,
+            _Bounded(fileobj=packed) as stream,
             tarfile.open(fileobj=stream, mode="r:") as archive,  # the stream unpacks
         ):
             yield from _python_members(archive)

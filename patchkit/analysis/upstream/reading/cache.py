@@ -18,12 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.reading.plain_files import read_plain
+from patchkit.errors import UpstreamError
+
 MAX_BYTES = 1 << 30
 """If all files have more, those not used for longest are deleted, until half of it is left."""
 
 _FOLDER = "releases-2"
 """The folder of the files; a new format of them takes the next number."""
 _DIGEST_SIZE = 32
+_MAX_ENTRY = 256 << 20
+"""Bytes that an entry may have, packed and unpacked; the largest are index pages."""
 _DAY = 86_400.0
 """Seconds; the time of last use is written at most once a day."""
 
@@ -46,12 +51,18 @@ class IndexPage(NamedTuple):
     body: bytes = b""
 
 
-def default_directory() -> Path:
-    """Return the directory of the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path.home() / ".cache"
-    if home.startswith("/"):  # the XDG specification says to ignore relative paths
-        base = Path(home)
+def default_directory() -> Path | None:
+    """Return the directory of the user's cache; None for a user without a home.
+
+    Containers often run as a user who is in no `/etc/passwd`, and has no `HOME`.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache)
+    if not cache.startswith("/"):  # the XDG specification says to ignore relative paths
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:
+            return None
     return base / "patchkit" / "upstream"
 
 
@@ -91,7 +102,10 @@ class Cache:
         if entry is None:
             return None
         head, _, body = entry.partition(b"\n")  # as `keep_page` has joined them
-        final_url, kind, etag, fetched = json.loads(head)
+        try:
+            final_url, kind, etag, fetched = json.loads(head)
+        except (ValueError, TypeError):
+            return None  # nothing that `keep_page` has written
         return IndexPage(final_url, kind, etag, fetched, body)
 
     def keep_page(self, url: str, page: IndexPage) -> None:
@@ -125,14 +139,17 @@ class Cache:
         if name in self._memory:  # it could not be written
             return self._memory[name]
         try:
-            data = file.read_bytes()
+            data = read_plain(file, _MAX_ENTRY)
             # Its time is that of its last use, by which `_shrink` chooses what to delete.
             if time.time() - file.stat().st_mtime > _DAY:
                 os.utime(file)
         except OSError:
             return None
+        except UpstreamError as error:
+            self.notice(f"the file {file} of the cache is not used: {error}")
+            data = b""
         with contextlib.suppress(zlib.error):
-            content = zlib.decompress(data[_DIGEST_SIZE:])
+            content = zlib.decompressobj().decompress(data[_DIGEST_SIZE:], _MAX_ENTRY)
             if _digest(name, content) == data[:_DIGEST_SIZE]:
                 return content
         with contextlib.suppress(OSError):  # it is damaged

@@ -14,7 +14,12 @@ import urllib3
 from urllib3 import exceptions
 
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
-from patchkit.analysis.upstream.reading.replies import host_of, joined, without_secrets
+from patchkit.analysis.upstream.reading.replies import (
+    host_of,
+    joined,
+    shown,
+    without_secrets,
+)
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UnreachableError, UpstreamError
 
@@ -86,9 +91,7 @@ class Connections:
         try:
             yield response, url
         except exceptions.HTTPError as error:
-            reason = (
-                f"{host_of(url)} stops in the middle of its answer ({_reason(error)})"
-            )
+            reason = f"{host_of(url)} stops in the middle of its answer ({_reason(error, url)})"
             raise UpstreamError(reason) from error
         finally:
             _release(response)
@@ -149,7 +152,7 @@ class Connections:
 
         Further requests to such a host fail at once, for the reason that is noted.
         """
-        reason = f"{host_of(url)} does not answer ({_reason(error)})"
+        reason = f"{host_of(url)} does not answer ({_reason(error, url)})"
         cause = getattr(error, "reason", error)  # the error before the last retry
         if isinstance(cause, _DOWN):
             self._down[host_of(url)] = reason
@@ -231,8 +234,8 @@ def _absolute(base: str, location: str) -> str:
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = without_secrets(url or location)  # `url` is '' if it is malformed
-        raise UpstreamError(f"found {shown!r}, expected a URL of http or https")
+        place = shown(url or location)  # `url` is '' if it is malformed
+        raise UpstreamError(f"found {place!r}, expected a URL of http or https")
     return url
 
 
@@ -253,8 +256,17 @@ def _login_of_netrc(url: str) -> str:
     return f"{name}:{password}"
 
 
-def _reason(error: BaseException) -> str:
-    """Return the message of an error, or of the error that urllib3 has wrapped in it."""
+def _reason(error: BaseException, url: str) -> str:
+    """Return the message of an error, or of the error that urllib3 has wrapped in it.
+
+    Args:
+        error: The error.
+        url: What was asked for, of which the message may have parts that are secret.
+    """
     cause = getattr(error, "reason", None) or error
     # urllib3 begins with the connection: `HTTPSConnectionPool(host='up', port=443): Read timed out`
-    return re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))
+    text = re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))
+    path_and_query = without_secrets(url).partition(host_of(url))[2]
+    if len(path_and_query) > 1:
+        text = text.replace(path_and_query, "/…")
+    return text

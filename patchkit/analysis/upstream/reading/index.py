@@ -16,10 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
+from patchkit.analysis.upstream.reading.plain_files import read_plain
 from patchkit.analysis.upstream.reading.replies import (
     StatusError,
     joined,
     login_of,
+    shown,
     with_login,
     without_secrets,
 )
@@ -98,8 +100,11 @@ class Index:
         places = [(location, location) for location in self.settings.find_links]
         places += [(f"{index}/{wanted}/", index) for index in self.settings.indexes]
         for location, root in places:
+            place = shown(root)
+            if location != root:
+                place = f"{place}/{wanted}/"
             try:
-                for link in self._links_at(location, root):
+                for link in self._links_at(location, root, place):
                     name_and_version = parse_filename(link.filename)
                     if name_and_version is None:
                         continue  # neither a wheel nor a source distribution
@@ -108,19 +113,20 @@ class Index:
                         released = link._replace(version=version)
                         links.setdefault(link.filename, released)
             except UpstreamError as error:
-                faults.append(f"{without_secrets(location)}: {error}")
+                faults.append(f"{place}: {error}")
         if not links:
             raise UpstreamError(self._not_found(project, faults))
         for fault in faults:
             self.notice(fault)
         return list(links.values())
 
-    def _links_at(self, location: str, root: str) -> Iterable[Link]:
+    def _links_at(self, location: str, root: str, place: str) -> Iterable[Link]:
         """List all files at one location, a URL or a path, of whichever project they are.
 
         Args:
             location: The location.
             root: What the settings name for it: the same, or the index of a project's page.
+            place: The location, as it is shown to the user.
 
         Raises:
             UpstreamError: It cannot be read, or what the settings name is not there.
@@ -129,12 +135,12 @@ class Index:
         if path:
             _check_exists(root)
             return _local_links(path)
-        page = self._page(location)
+        page = self._page(location, place)
         if page is None:
             return ()
         return _links_of(page)
 
-    def _page(self, url: str) -> IndexPage | None:
+    def _page(self, url: str, place: str) -> IndexPage | None:
         """Return a page, from the cache while it is fresh; None if the server has no such page.
 
         The cache gets no name and password, neither those of the URL nor those in the page.
@@ -146,13 +152,16 @@ class Index:
             self.cache.forget_page(url)
         # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
-            page = self._renewed(url, page)
+            page = self._renewed(url, page, place)
         if page.kind == _ABSENT:
             return None
         return page._replace(url=with_login(page.url, url))
 
-    def _renewed(self, url: str, cached: IndexPage | None) -> IndexPage:
-        """Fetch a page and store it; return the cached one if the server cannot be reached."""
+    def _renewed(self, url: str, cached: IndexPage | None, place: str) -> IndexPage:
+        """Fetch a page and store it; return the cached one if the server cannot be reached.
+
+        The user is told of the latter by `place`, the URL without its secrets.
+        """
         try:
             page = self._fetch(url, cached)
         except StatusError as error:
@@ -164,7 +173,7 @@ class Index:
                 raise
             fetched = time.localtime(cached.fetched)
             day = time.strftime("%Y-%m-%d %H:%M", fetched)
-            self.notice(f"{without_secrets(url)}: {error}; its page of {day} is used")
+            self.notice(f"{place}: {error}; its page of {day} is used")
             return cached
         body = page.body
         # The cache gets no name and password; the server may have put them into links.
@@ -196,10 +205,10 @@ class Index:
             reasons = "; ".join(faults)
             return f"no release of {project} was found: {reasons}"
         locations = (*self.settings.find_links, *self.settings.indexes)
-        shown = ", ".join(map(without_secrets, locations))
-        if not shown:
-            shown = "nowhere: pip's settings name no place"
-        return f"no release of {project} was found; looked at {shown}"
+        places = ", ".join(map(shown, locations))
+        if not places:
+            places = "nowhere: pip's settings name no place"
+        return f"no release of {project} was found; looked at {places}"
 
 
 def local_path(location: str) -> Path | None:
@@ -225,7 +234,7 @@ def _check_exists(location: str) -> None:
     # `os.path`: unlike a `Path`, it raises no error for a folder that may not be read.
     if path and not os.path.lexists(path):
         raise UpstreamError(
-            f"found no file or folder {without_secrets(location)}, expected one, or a URL of "
+            f"found no file or folder {shown(location)}, expected one, or a URL of "
             "http or https"
         )
 
@@ -245,7 +254,7 @@ def _local_links(path: Path) -> Iterable[Link]:
             return [
                 Link(file.absolute().as_uri(), file.name) for file in path.iterdir()
             ]
-        body = page.read_bytes()
+        body = read_plain(page, MAX_PAGE)
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:

@@ -21,6 +21,15 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_BLANK = re.compile(r"(\S*)(\s*)(.*)", re.DOTALL)
+_USUAL = re.compile(
+    r"|\+?simple|pypi|root|api|whl|index|index\.html|packages|repository|artifactory"
+    r"|cpu|cu\d+|rocm[\d.]*|xpu|nightly|test|stable|release|v\d"
+)
+"""Parts of the paths of indexes that are no secrets."""
+
+
 class _Parts(NamedTuple):
     """A URL, divided at the name and password; both are '' if it has none."""
 
@@ -48,17 +57,68 @@ def without_secrets(url: str) -> str:
     return parts.before + parts.after
 
 
-def masked(text: str) -> str:
-    """Return a setting for a message: in each URL, `…` stands for name and password.
+def shown(url: str) -> str:
+    """Return a URL for a message: `…` stands for each part of it that may be a secret.
+
+    Some indexes have a token in the path, or behind the `?`. So of the path only words remain that
+    the addresses of indexes usually have.
 
     Args:
-        text: The setting, which may have several URLs.
+        url: The URL, or a path, which is shown as it is.
     """
+    public = without_secrets(url)
+    if not _WEB.match(public):
+        return public
+    address, *more = re.split(r"[?#]", public, maxsplit=1)
+    scheme, host, *path = re.split(r"(?<!/)/(?!/)|(?<=\w:)//", address)
+    segments = [part if _USUAL.fullmatch(part) else "…" for part in path]
+    query = "?…" if more else ""
+    return "/".join((f"{scheme}//{host}", *segments)) + query
+
+
+def masked(text: str) -> str:
+    """Return a setting for a message: in each URL, `…` stands for what may be secret.
+
+    Args:
+        text: The setting, which may have several URLs, also malformed ones: a password may have
+            blanks in it.
+    """
+    # Each part begins with a scheme, but for what stands before the first one.
+    parts = re.split(r"(?=\b[A-Za-z][A-Za-z0-9+.-]*://)", text)
+    return "".join(map(_masked, parts))
+
+
+def _masked(text: str) -> str:
+    """Mask the part of a setting that begins with a URL; the blanks behind it are kept."""
+    scheme, separator, rest = text.rpartition("://")
+    _, _, host = rest.rpartition("@")
+    words = rest.split()
+    is_login = len(words) > 1 and "@" not in words[0] and host != rest
+    # Without a scheme, only `name:password with blanks@host` is taken for a login.
+    if is_login and (separator or ":" in words[0]):
+        # If it was another URL, which has no login, it is left out as well.
+        return f"{scheme}{separator}…@{_shown_word(host)}"
+    return _masked_words(text)
+
+
+def _shown_word(text: str) -> str:
+    """Show a host and what follows it, up to a blank; then the rest."""
+    word, blank, rest = _BLANK.match(text).groups()  # type: ignore[union-attr]
+    return shown(f"https://{word}").removeprefix("https://") + blank + rest
+
+
+def _masked_words(text: str) -> str:
+    """Mask each word of a setting that is a URL."""
     words = []
     for word in re.split(r"(\s+)", text):  # the blanks are kept, as words of their own
         parts = _divided(word)
-        login = "…@" if parts.login else ""
-        words.append(parts.before + login + parts.after)
+        if parts.login:
+            words.append(f"{parts.before}…@{parts.after}")
+        elif re.match(r"https?://[^/]*:", word) and not _authority(word):
+            # The port is no number, so that it may be the beginning of a password.
+            words.append(re.sub(r"(?<=://).*", "…", word))
+        else:
+            words.append(shown(word))
     return "".join(words)
 
 

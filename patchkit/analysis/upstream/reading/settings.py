@@ -230,8 +230,16 @@ class _Values(NamedTuple):
 def _urls(text: str) -> list[str]:
     """Split URLs; raise ValueError for one that is malformed."""
     urls = text.split()
-    for url in urls:
+    for number, url in enumerate(urls):
         _ = urlsplit(url).port  # reading the port checks the host and the port
+        # `https://name:password with blanks@host`: the blanks have to be written as `%20`.
+        if (
+            number
+            and "@" in url
+            and "://" not in url
+            and not url.startswith(("/", "."))
+        ):
+            raise ValueError
     return urls
 
 
@@ -331,7 +339,12 @@ def _files_of_machine(env: Mapping[str, str]) -> Iterator[Path]:
 
 def _files_of_user(env: Mapping[str, str]) -> Iterator[Path]:
     """List the files in the user's home; the new one wins over the old `~/.pip/pip.conf`."""
-    home = Path(env.get("HOME") or Path.home())
+    try:
+        home = Path(env.get("HOME") or Path.home())
+    except RuntimeError:  # as in a container, for a user who is in no `/etc/passwd`
+        if env.get("XDG_CONFIG_HOME"):
+            yield Path(env["XDG_CONFIG_HOME"], "pip", "pip.conf")
+        return
     yield home / ".pip/pip.conf"
     support = home / "Library/Application Support/pip"
     if sys.platform == "darwin" and support.is_dir():

@@ -65,7 +65,8 @@ class Tree:
             return False
         if any(part in _LEADS_ELSEWHERE for part in inner):
             return False
-        return is_listed(path) and (self.root / path).is_file()
+        # `os.path`: unlike a `Path`, it raises no error for a folder that may not be read.
+        return is_listed(path) and os.path.isfile(self.root / path)  # noqa: PTH113
 
     def paths(self) -> frozenset[str]:
         """Return the paths of all Python files and extension modules of the packages."""

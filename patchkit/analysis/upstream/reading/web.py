@@ -18,7 +18,7 @@ from patchkit.analysis.upstream.reading.replies import (
     NoRangesError,
     StatusError,
     host_of,
-    without_secrets,
+    shown,
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UpstreamError
@@ -92,7 +92,7 @@ class Web:
         if reply.status not in (_OK, _NOT_MODIFIED):
             raise StatusError(url, reply.status)
         if len(reply.body) > limit:  # `ask` reads one byte more, so that this shows
-            raise UpstreamError(f"{without_secrets(url)} has more than {limit:,} bytes")
+            raise UpstreamError(f"{shown(url)} has more than {limit:,} bytes")
         return reply
 
     def content(self, url: str) -> "RemoteContent":

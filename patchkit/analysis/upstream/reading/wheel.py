@@ -21,6 +21,7 @@ from patchkit.analysis.upstream.reading.archive import (
     check_name,
 )
 from patchkit.analysis.upstream.reading.files import check_size, is_listed, is_python
+from patchkit.analysis.upstream.reading.plain_files import open_plain
 from patchkit.analysis.upstream.reading.replies import NoRangesError
 from patchkit.analysis.upstream.reading.web import RemoteContent
 from patchkit.errors import UpstreamError
@@ -66,7 +67,8 @@ class LocalContent:
             UpstreamError: The file cannot be read.
         """
         try:
-            total = self.file.stat().st_size
+            with open_plain(self.file) as file:
+                total = os.fstat(file.fileno()).st_size
         except OSError as error:
             raise UpstreamError(error.strerror or str(error)) from error
         (piece,) = self.fetch([(max(0, total - size), total)])
@@ -85,7 +87,7 @@ class LocalContent:
             UpstreamError: The file cannot be read, or ends before the end of a part.
         """
         try:
-            with self.file.open("rb") as file:
+            with open_plain(self.file) as file:
                 pieces = [
                     os.pread(file.fileno(), end - start, start) for start, end in spans
                 ]

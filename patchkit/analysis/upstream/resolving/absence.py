@@ -35,8 +35,7 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
         if assignment is not None:
             method, node = assignment
             reason = f"{owner.qualname}.{method.name} assigns it"
-            is_class_method = method.args.args[0].arg == "cls"
-            if is_class_method:  # the class has it once that was called
+            if _is_on_class(method, node):  # the class has it once that was called
                 return undecided(reason)
             description = f"an instance attribute of {class_name}, not one of the class"
             attribute = owner.own_attribute(
@@ -63,7 +62,7 @@ def open_reason_of(lookup: Lookup, owner: Value) -> str:
     return (
         effects.open_reason
         or effects.replaced_reason
-        or changes_below(owner).open_reason
+        or changes_below(lookup, owner).open_reason
     )
 
 
@@ -89,18 +88,49 @@ def built_by_code(owner: Value) -> str:
     return ""
 
 
-def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.AST]]:
-    """List the methods of a class that assign `self.name` or `cls.name`, each with that part."""
+def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.Attribute]]:
+    """List where methods of a class assign an attribute of it, or of its instances.
+
+    Args:
+        owner: The class.
+        name: The attribute: what is assigned is `self.name`, `cls.name`, `type(self).name`,
+            `self.__class__.name` or `Class.name`.
+
+    Yields:
+        The method, and what it assigns; what it assigns on the class comes first.
+    """
     # Most files have no `.name` at all: a search of the text spares them the walk.
     if not re.search(rb"\.%s\b" % re.escape(name.encode()), owner.module_tree.source):
         return
+    on_instances: list[tuple[Def, ast.Attribute]] = []
     for method in owner.class_statement.body:
-        if not isinstance(method, DEFS) or not method.args.args:
+        if not isinstance(method, DEFS):
             continue
-        target = f"{method.args.args[0].arg}.{name}"
+        first = method.args.args[0].arg if method.args.args else ""
+        objects = {first, f"{first}.__class__", "__class__", owner.qualname}
         for node in ast.walk(method):
-            is_stored = isinstance(node, ast.Attribute) and isinstance(
-                node.ctx, ast.Store
-            )
-            if is_stored and dotted(node) == target:
-                yield method, node
+            if not isinstance(node, ast.Attribute) or node.attr != name:
+                continue
+            if not isinstance(node.ctx, ast.Store):
+                continue
+            if _is_type_of(node.value, first) or dotted(node.value) in objects - {""}:
+                if _is_on_class(method, node):
+                    yield method, node
+                else:
+                    on_instances.append((method, node))
+    yield from on_instances
+
+
+def _is_type_of(node: ast.expr, name: str) -> bool:
+    """Whether an expression is `type(name)`."""
+    if not isinstance(node, ast.Call) or dotted(node.func) != "type":
+        return False
+    return [dotted(argument) for argument in node.args] == [name]
+
+
+def _is_on_class(method: Def, assigned: ast.Attribute) -> bool:
+    """Whether what a method assigns is an attribute of the class, not of an instance."""
+    if not method.args.args:
+        return True
+    first = method.args.args[0].arg
+    return first == "cls" or dotted(assigned.value) != first

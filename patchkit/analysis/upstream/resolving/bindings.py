@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS, ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, expressions
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    expressions,
+)
 
 ANY_NAME = "*"
 """Stands for every name: a star import may bind any, and after a `raise` none is bound."""
@@ -215,6 +219,8 @@ def names_bound_by(statement: ast.AST, tree: ModuleTree) -> Iterator[str]:
     """
     if isinstance(statement, SCOPES):
         yield statement.name
+        if has_walrus(tree):
+            yield from walrus_names(statement)
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
         yield from _imported_names(statement, tree)
     elif isinstance(statement, ast.Raise):
@@ -244,13 +250,16 @@ def walrus_names(statement: ast.AST) -> Iterator[str]:
         statement: The statement; statements in its blocks are not looked at.
 
     Yields:
-        Nothing for a definition, whose decorators and defaults are left aside.
+        Of a definition the names in its decorators, defaults and bases.
     """
-    if isinstance(statement, SCOPES):
-        return
     for node in expressions(statement):
         if isinstance(node, ast.NamedExpr):
             yield node.target.id
+    if isinstance(statement, DEFS):
+        yield from walrus_names(statement.args)  # the defaults
+    elif isinstance(statement, ast.ClassDef):
+        for keyword in statement.keywords:  # such as `metaclass=`
+            yield from walrus_names(keyword)
 
 
 def _imported_names(

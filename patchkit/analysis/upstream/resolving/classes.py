@@ -5,10 +5,17 @@ from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
-from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
+from patchkit.analysis.upstream.resolving.code_kinds import method_of
+from patchkit.analysis.upstream.resolving.decorator_source import SAME
 from patchkit.analysis.upstream.resolving.flow import Flow
+from patchkit.analysis.upstream.resolving.later_changes import direct_changes
 from patchkit.analysis.upstream.resolving.outside import bases_of
-from patchkit.analysis.upstream.resolving.syntax import is_private
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    dotted,
+    is_private,
+    statements,
+)
 from patchkit.analysis.upstream.resolving.touches import touched_by
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -42,6 +49,9 @@ class ClassEffects:
         computed_reason: Why its methods may be replaced, as names that are set are computed; '' if
             they may not.
         bases: Classes that are added to its bases.
+        removed: Those of the touched attributes that are deleted.
+        is_other: Whether its name stands for another object, most likely: a decorator of the
+            release was read, and does not return the class.
     """
 
     flavour: str = ""
@@ -51,6 +61,8 @@ class ClassEffects:
     replaced_reason: str = ""
     computed_reason: str = ""
     bases: tuple[Value, ...] = ()
+    removed: frozenset[str] = frozenset()
+    is_other: bool = False
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -129,6 +141,10 @@ def source_name(owner: Value, name: str) -> str:
 def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """Work out the order of a class and its bases; see `mro`, which remembers it."""
     bases = [_base(lookup, node, value) for node in value.class_statement.bases]
+    if b"__bases__" in value.module_tree.source:
+        later = direct_changes(value).names.get("__bases__")
+        if later is not None:
+            bases = [undecided(f"what {later.text} makes its base")]
     orders: list[list[Value]] = []
     for base in bases:
         order: tuple[Value, ...] = (base,)
@@ -252,19 +268,24 @@ def _with_decorator(
     if effect.is_open or "__bases__" in touched:  # unknown bases may have any attribute
         open_reason = f"{text} may set it"
     replaced_reason = effects.replaced_reason
-    if effect.outcome == UNKNOWN:
+    if effect.outcome != SAME or effect.kind is not None:
         replaced_reason = f"nothing is known about {text}"
     computed_reason = effects.computed_reason
     if effect.replaces_any:
         computed_reason = f"{text} may replace it"
+    flavour = effect.dataclass or effects.flavour
+    if effect.dataclass and effects.flavour:
+        flavour = "unknown"  # of two decorators, one writes `__init__`
     return ClassEffects(
-        flavour=effect.dataclass or effects.flavour,
+        flavour=flavour,
         options=effect.options or effects.options,
         touched=touched,
         open_reason=open_reason,
         replaced_reason=replaced_reason,
         computed_reason=computed_reason,
         bases=(*effects.bases, *effect.bases),
+        removed=effects.removed | effect.removed,
+        is_other=effects.is_other or effect.makes_other,
     )
 
 
@@ -274,15 +295,21 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     open_reason = effects.open_reason
     computed_reason = effects.computed_reason
     flavour = effects.flavour
+    removed = effects.removed
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
             continue
+        text = f"{ancestor.qualname}.__init_subclass__"
+        if not all(isinstance(hook, DEFS) for hook in hooks):
+            open_reason = open_reason or f"{text} may set it"
+            computed_reason = computed_reason or f"{text} may replace it"
+            continue  # an assigned one is not followed
         # `touched_by` takes a value, and looks in its `classes` for methods that the hook calls.
         hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
         attributes = touched_by(lookup, hook)
-        text = f"{ancestor.qualname}.__init_subclass__"
         touched |= dict.fromkeys(attributes.names, text)
+        removed |= attributes.removed
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
         if attributes.replaces_any and not computed_reason:
@@ -295,6 +322,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         touched=touched,
         open_reason=open_reason,
         computed_reason=computed_reason,
+        removed=removed,
     )
 
 
@@ -302,9 +330,37 @@ def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:
     """Return the definitions of `__init_subclass__` in a class; () outside the release."""
     if not ancestor.has_class_statement:
         return ()
-    body = ancestor.class_statement.body
     return tuple(
         statement
-        for statement in body
-        if getattr(statement, "name", "") == "__init_subclass__"
+        for statement in statements(ancestor.class_statement.body)
+        if "__init_subclass__" in _defined(statement)
     )
+
+
+def _defined(statement: ast.stmt) -> list[str]:
+    """List the names that a `def`, or an assignment, binds."""
+    targets = getattr(statement, "targets", ())
+    return [getattr(statement, "name", ""), *map(dotted, targets)]
+
+
+def subscripted(value: Value) -> Value:
+    """Return the class that `Generic[T]` stands for.
+
+    Args:
+        value: The class that is subscripted.
+
+    Returns:
+        The class itself; unsure if its `__class_getitem__` may return another.
+    """
+    if not value.has_class_statement:
+        return value
+    method = method_of(value.class_statement, "__class_getitem__")
+    if method is None:
+        return value
+    for node in ast.walk(method):
+        # `cls`, `super().__class_getitem__(…)` and `GenericAlias(cls, …)` are all taken for `cls`.
+        if isinstance(node, ast.Return) and node.value is not None:
+            names = {dotted(part) for part in ast.walk(node.value)}
+            if "cls" not in names and "super" not in names:
+                return value.unsure(f"{value.qualname}[…] may be another class")
+    return value

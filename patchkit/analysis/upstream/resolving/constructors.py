@@ -6,18 +6,23 @@ from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
+from patchkit.analysis.upstream.resolving.annotation_marks import (
+    CLASS_VAR,
+    KEYWORDS,
+    mark_of,
+)
 from patchkit.analysis.upstream.resolving.classes import (
     SPREAD,
     ClassEffects,
     class_effects,
     mro,
 )
-from patchkit.analysis.upstream.resolving.fields import (
+from patchkit.analysis.upstream.resolving.field_calls import (
     DATACLASSES,
     Field,
-    flavour,
     option_value,
 )
+from patchkit.analysis.upstream.resolving.fields import flavour
 from patchkit.analysis.upstream.resolving.machinery import (
     OF_PYDANTIC_DATACLASS,
     may_be_set,
@@ -101,6 +106,8 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         return None
     if flavour(lookup, value) not in _CALLED_BY_INIT:
         return None
+    if _has_own_signature(lookup, value):
+        return None
     makers = lookup.member(value, "__new__")
     initializers = lookup.member(value, "__init__")
     if not all(map(_leaves_arguments_to_init, makers)):
@@ -111,6 +118,23 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     if init.signature is None or not init.is_sure:
         return None
     return init.signature.bound()
+
+
+def _has_own_signature(lookup: Lookup, value: Value) -> bool:
+    """Whether the release sets a `__signature__` on a class, which is shown for it."""
+    ancestors = mro(lookup, value)
+    # Most modules never mention it, and their classes are spared the search.
+    if not any(
+        ancestor.tree is not None and b"__signature__" in ancestor.tree.source
+        for ancestor in ancestors
+    ):
+        return False
+    known = (Kind.GENERATED, Kind.OUTSIDE)
+    for member in lookup.member(value, "__signature__"):
+        is_bound = member.state == "present" and member.kind not in known
+        if is_bound or member.reason.endswith("sets __signature__"):
+            return True
+    return False
 
 
 def _leaves_arguments_to_init(new: Value) -> bool:
@@ -141,6 +165,11 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     has_known_options = SPREAD not in effects.options and "init" not in effects.options
     if name == "__init__" and is_known and has_known_options:
         signature = _init_signature(lookup, owner)
+        method_name = f"{owner.class_statement.name}.__init__.__"
+        if method_name.encode() in owner.module_tree.source:
+            signature = (
+                None  # code sets its defaults, or what its signature is read from
+            )
         reason = f"written by the {kind}"
         method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
         return replace(method, signature=signature, is_sure=signature is not None)
@@ -220,11 +249,14 @@ def _annotated_fields(
     annotations = _annotated(owner.class_statement.body)
     if is_keyword is None or annotations is None:
         return None
+    if _changes_annotations(owner):
+        return None
     own_fields: list[Field] = []
     for node in annotations:
-        if fields.is_keyword_mark(node):
+        mark = mark_of(owner.module_tree, node.annotation)
+        if mark == KEYWORDS:
             is_keyword = True  # all fields below it
-        elif not fields.is_class_var(node):
+        elif mark != CLASS_VAR:
             field = fields.read_field(lookup, owner, node, effects.flavour)
             if _default_is_unsure(lookup, owner, field):
                 return None
@@ -232,6 +264,17 @@ def _annotated_fields(
                 field = field._replace(keyword=is_keyword)
             own_fields.append(field)
     return own_fields
+
+
+def _changes_annotations(owner: Value) -> bool:
+    """Whether the body of a class changes its `__annotations__`, from which fields are read."""
+    if b"__annotations__" not in owner.module_tree.source:
+        return False
+    return any(
+        "__annotations__" in ast.unparse(statement)
+        for statement in owner.class_statement.body
+        if not isinstance(statement, SCOPES)
+    )
 
 
 def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:

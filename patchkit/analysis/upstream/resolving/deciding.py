@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.bindings import StatementsByName
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import dotted, truth_of
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted, truth_of
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -142,6 +142,8 @@ class Conditions:
         # A function with `global name` may have bound the name to something else.
         if full_name not in self._facts or first_name in tree.rebound_in_functions():
             raise _UndecidedError
+        if _is_of_its_own(first_name, tree):
+            raise _UndecidedError
         return self._facts[full_name]
 
 
@@ -167,6 +169,16 @@ def _imported_name(name: str, tree: ModuleTree) -> str:
     if isinstance(statement, ast.ImportFrom):
         module = tree.absolute(statement.module, statement.level)
     return ".".join(part for part in (module, imported, attributes) if part)
+
+
+def _is_of_its_own(name: str, tree: ModuleTree) -> bool:
+    """Whether a module itself defines a name, or assigns anything but False to it."""
+    statement = StatementsByName.of_scope(tree, tree.tree).sole(name)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return not (
+            isinstance(statement.value, ast.Constant) and statement.value.value is False
+        )
+    return isinstance(statement, SCOPES)
 
 
 def _index(node: ast.expr) -> Any:

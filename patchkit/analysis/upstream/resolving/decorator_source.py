@@ -1,11 +1,17 @@
 """Tells what decorators make of functions and classes, from the source of the decorators."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.called import function_named
+from patchkit.analysis.upstream.resolving.decorator_use import (
+    DecoratorUse,
+    collect_returned,
+    use_of,
+)
+from patchkit.analysis.upstream.resolving.later_changes import SIGNATURE_ATTRIBUTES
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
@@ -13,7 +19,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     dotted,
     signature_of,
-    truth_of,
 )
 from patchkit.analysis.upstream.resolving.touches import DEPTH
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
@@ -43,14 +48,6 @@ DATACLASSES = {
     "dataclasses.dataclass": "dataclass",
     "pydantic.dataclasses.dataclass": "pydantic",
 }
-
-
-class _DecoratorUse(NamedTuple):
-    """How a decorator is used, and how its source names the object that it decorates."""
-
-    decorated: str  # `func`, or `args[0]`; '' if nothing names it
-    is_call: bool  # whether it is used as `@decorator(…)`, not as `@decorator`
-    facts: Mapping[str, bool]  # what tests in its source come to, by their text
 
 
 class DecoratorSource:
@@ -88,13 +85,12 @@ class DecoratorSource:
     ) -> DecoratorOutcome:
         """Work out the outcome; see `outcome`, which remembers it."""
         # The result of a generator is no decorator's, and an assigned signature may be any.
-        sets_signature = ".__signature__" in _stored_names(node)
-        if depth > DEPTH or _is_generator(node) or sets_signature:
+        if depth > DEPTH or _is_generator(node) or _sets_signature(node):
             return UNKNOWN
         # Only the first function may be a method; those that it leads to are found by their names.
-        use = _use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
+        use = use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
         returned: list[ast.expr | None] = []
-        _collect_returned(node.body, use, returned)
+        collect_returned(node.body, use, returned)
         outcomes = {
             self._outcome_of_return(node, value, use, depth) for value in returned
         }
@@ -103,6 +99,30 @@ class DecoratorSource:
         if len(outcomes) != 1:
             return UNKNOWN
         return outcomes.pop()
+
+    def makes_other(self, node: ast.FunctionDef, *, is_call: bool) -> bool:
+        """Whether a decorator returns another object than the class that it decorates.
+
+        Args:
+            node: The function that decorates, or that is called to make the decorator.
+            is_call: Whether it is used as `@node(…)`, not as `@node`.
+
+        Returns:
+            False as well if that is not known, as of the result of a call.
+        """
+        use = use_of(node, is_call=is_call, is_bound=self._is_bound)
+        returned: list[ast.expr | None] = []
+        reaches_end = collect_returned(node.body, use, returned)
+        inner = self._inner_functions(node)
+        if is_call:
+            made = [inner.get(dotted(value)) for value in returned]
+            decorator = made[0] if len(made) == 1 else None
+            if not isinstance(decorator, ast.FunctionDef):
+                return False
+            return self.makes_other(decorator, is_call=False)
+        if not returned:
+            return reaches_end  # it returns None
+        return all(_is_other(node, value, use.decorated) for value in returned)
 
     def dataclass_of(self, node: ast.FunctionDef) -> str:
         """Return the flavour of dataclass that a function makes of a class.
@@ -132,7 +152,7 @@ class DecoratorSource:
         self,
         node: ast.FunctionDef,
         returned: ast.expr | None,
-        use: _DecoratorUse,
+        use: DecoratorUse,
         depth: int,
     ) -> DecoratorOutcome:
         """Return the outcome of one expression that a decorator returns.
@@ -161,13 +181,16 @@ class DecoratorSource:
                 return UNKNOWN  # the name may stand for another object by then
             return SAME
         if name in inner:
-            return _outcome_of_wrapper(node, inner[name], use.decorated)
+            outcome = _outcome_of_wrapper(node, inner[name], use.decorated)
+            if outcome != UNKNOWN and self._is_of_own_wraps(node, inner[name]):
+                return UNKNOWN
+            return outcome
         return self._outcome_of_call(returned, use, inner, depth)
 
     def _outcome_of_call(
         self,
         call: ast.expr,
-        use: _DecoratorUse,
+        use: DecoratorUse,
         inner: Mapping[str, Def],
         depth: int,
     ) -> DecoratorOutcome:
@@ -193,44 +216,34 @@ class DecoratorSource:
             return UNKNOWN
         return self.outcome(target, is_call=is_call, depth=depth + 1)
 
+    def _is_of_own_wraps(self, node: ast.FunctionDef, inner: Def) -> bool:
+        """Whether a wrapper is made by a `wraps` of the release, not that of functools."""
+        calls = [
+            dotted(getattr(call, "func", None)) for call in _calls_upon(node, inner)
+        ]
+        if "wraps" not in calls:
+            return False  # such as `functools.wraps`
+        values = self._lookup.visible(self._tree, "wraps")
+        return any(isinstance(value.nodes[0], DEFS) for value in values if value.nodes)
+
     def _inner_functions(self, node: ast.FunctionDef) -> dict[str, Def]:
         """Return the functions that are defined in one; the first of each name counts."""
         key = ("inner", id(node))
         return self._tree.remember_with_file(key, lambda: _defined_in(node))
 
 
-def _use_of(node: ast.FunctionDef, *, is_call: bool, is_bound: bool) -> _DecoratorUse:
-    """Return how the source of a decorator names the object, and what its tests come to.
-
-    Of a decorator for both uses, as `def d(func=None, **options)`, the tests tell them apart.
-
-    Args:
-        node: The function that decorates.
-        is_call: Whether it is used as `@node(…)`, not as `@node`.
-        is_bound: Whether its first parameter is `self` or `cls`.
-    """
-    arguments = node.args
-    parameters = [*arguments.posonlyargs, *arguments.args]
-    if is_bound:
-        parameters = parameters[1:]
-    decorated = ""
-    if parameters:
-        decorated = parameters[0].arg
-    elif arguments.vararg:
-        decorated = f"{arguments.vararg.arg}[0]"
-    # As `@node` it is passed the object and nothing else, as `@node(…)` only options.
-    facts = {
-        decorated: not is_call,
-        f"{decorated} is not None": not is_call,
-        f"callable({decorated})": not is_call,
-        f"{decorated} is None": is_call,
-    }
-    if arguments.kwarg and not is_call:  # no options are passed
-        facts[arguments.kwarg.arg] = False
-        facts[f"len({arguments.kwarg.arg}) == 0"] = True
-    if arguments.vararg and not is_call:
-        facts[f"len({arguments.vararg.arg}) == 1"] = True
-    return _DecoratorUse(decorated, is_call, facts)
+def _is_other(node: ast.FunctionDef, returned: ast.expr | None, decorated: str) -> bool:
+    """Whether what a decorator returns is certainly not the class that it decorates."""
+    if returned is None or isinstance(returned, (ast.Constant, ast.Lambda)):
+        return True
+    if isinstance(
+        returned, ast.Call
+    ):  # an instance of the class, or a class made by `type`
+        is_type = dotted(returned.func) == "type" and len(returned.args) > 1
+        return is_type or dotted(returned.func) == decorated
+    defined = [part for part in ast.walk(node) if isinstance(part, SCOPES)]
+    names = {part.name for part in defined if part is not node}
+    return dotted(returned) in names - {decorated}
 
 
 def _is_generator(node: ast.FunctionDef) -> bool:
@@ -262,14 +275,31 @@ def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
 
 
 def _stored_names(node: ast.AST) -> set[str]:
-    """List the names that are assigned to in a function, and the attributes, as `.name`."""
+    """List the names that are bound in a function, and the attributes that are set, as `.name`."""
     names: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             names.add(part.id)
-        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+        elif isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
             names.add(f".{part.attr}")
+        elif isinstance(part, (*SCOPES, ast.ExceptHandler, ast.MatchAs)):
+            names.add(part.name or "")
+        elif isinstance(part, ast.alias):
+            names.add(part.asname or part.name)
     return names
+
+
+def _sets_signature(node: ast.FunctionDef) -> bool:
+    """Whether a decorator sets what a signature is read from, on whatever object."""
+    stored = {name.removeprefix(".") for name in _stored_names(node)}
+    if stored & SIGNATURE_ATTRIBUTES:
+        return True
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and dotted(part.func) in ("setattr", "delattr"):
+            for argument in part.args[1:2]:
+                if getattr(argument, "value", None) in SIGNATURE_ATTRIBUTES:
+                    return True
+    return False
 
 
 def _outcome_of_wrapper(
@@ -314,55 +344,3 @@ def _wraps(call: ast.expr, decorated: str) -> bool:
     return (
         dotted(call.func).endswith("wraps") and ast.unparse(call.args[0]) == decorated
     )
-
-
-def _collect_returned(
-    body: Sequence[ast.stmt],
-    use: _DecoratorUse,
-    returned: list[ast.expr | None],
-) -> bool:
-    """Collect the expressions that a decorator may return; blocks of statements are followed.
-
-    Args:
-        body: The statements to follow.
-        use: How the decorator is used, which decides some tests.
-        returned: The list to which the expressions are added; None for a bare `return`.
-
-    Returns:
-        Whether the end of the statements may be reached.
-    """
-    for statement in body:
-        if isinstance(statement, ast.Return):
-            returned.append(statement.value)
-            return False
-        if isinstance(statement, ast.Raise):
-            return False
-        if isinstance(statement, ast.If):
-            if not _collect_from_if(statement, use, returned):
-                return False
-        elif not isinstance(statement, SCOPES):
-            # What these return is collected, but the statements behind them are taken as reached.
-            for field_name in ("body", "orelse", "finalbody"):
-                _collect_returned(getattr(statement, field_name, ()), use, returned)
-            for part in (
-                *getattr(statement, "handlers", ()),
-                *getattr(statement, "cases", ()),
-            ):
-                _collect_returned(part.body, use, returned)
-    return True
-
-
-def _collect_from_if(
-    statement: ast.If,
-    use: _DecoratorUse,
-    returned: list[ast.expr | None],
-) -> bool:
-    """Collect from the branch that is taken, or from both; see `_collect_returned`."""
-    truth = truth_of(statement.test, lambda test: use.facts.get(ast.unparse(test)))
-    if truth is True:
-        return _collect_returned(statement.body, use, returned)
-    if truth is False:
-        return _collect_returned(statement.orelse, use, returned)
-    reaches_end = _collect_returned(statement.body, use, returned)
-    reaches_end_otherwise = _collect_returned(statement.orelse, use, returned)
-    return reaches_end or reaches_end_otherwise

@@ -152,6 +152,8 @@ class DecoratorEffect:
             `decorator_source`.
         kind: The descriptor that it makes of a function; None if it makes none.
         touched: The attributes that it sets on a class.
+        removed: Those of them that it deletes.
+        makes_other: Whether it makes another object of a class, as far as its source tells.
         is_open: Whether it may set other attributes, too.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
@@ -169,6 +171,8 @@ class DecoratorEffect:
     bases: tuple[Value, ...] = ()
     options: dict[str, ast.expr] = field(default_factory=dict)
     binds_cls: bool = False
+    removed: frozenset[str] = frozenset()
+    makes_other: bool = False
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
@@ -287,6 +291,8 @@ def _effect_of_value(
     """
     if value.kind is Kind.OUTSIDE or value.dotted:
         return _well_known_effect(as_typing(value.dotted), options)
+    if isinstance(value.expression, ast.Lambda):
+        return DecoratorEffect(UNKNOWN, is_open=True, makes_other=True)
     if value.state != "present" or value.tree is None or not value.nodes:
         return _UNKNOWN_EFFECT
     node = value.nodes[0]
@@ -295,10 +301,11 @@ def _effect_of_value(
     source = DecoratorSource(lookup, value)
     attributes = touched_by(lookup, value)
     touched = attributes.names
+    is_call = isinstance(decorator, ast.Call)
     flavour = source.dataclass_of(node)
     outcome = SAME  # of one that makes a dataclass, which returns the class
     if not flavour:
-        outcome = source.outcome(node, is_call=isinstance(decorator, ast.Call))
+        outcome = source.outcome(node, is_call=is_call)
     bases: tuple[Value, ...] = ()
     if "__bases__" in touched:
         bases = tuple(bases_added_by(lookup, value))
@@ -312,13 +319,15 @@ def _effect_of_value(
         dataclass=flavour,
         bases=bases,
         options=options,
+        removed=attributes.removed,
+        makes_other=outcome != SAME and source.makes_other(node, is_call=is_call),
     )
 
 
 def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffect:
     """Return what a decorator outside the release does, by its dotted name."""
     if name in DESCRIPTORS:
-        return DecoratorEffect(SAME, DESCRIPTORS[name])
+        return DecoratorEffect(SAME, DESCRIPTORS[name], makes_other=True)
     if name in _OF_ZOPE:
         return DecoratorEffect(SAME, touched=SET_BY_ZOPE)
     if name in _OF_ATTRS:
@@ -331,5 +340,5 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
         binds_cls = name in _CLASSMETHODS_OF_CLS
         return DecoratorEffect(SAME, options=options, binds_cls=binds_cls)
     if name in _WRAPS:
-        return DecoratorEffect(WRAPS)
+        return DecoratorEffect(WRAPS, makes_other=True)
     return _UNKNOWN_EFFECT

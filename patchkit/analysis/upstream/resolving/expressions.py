@@ -5,11 +5,15 @@ from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import decorators, inheritance
 from patchkit.analysis.upstream.resolving.bindings import Binding, BindingCase
-from patchkit.analysis.upstream.resolving.classes import body_bindings
-from patchkit.analysis.upstream.resolving.decorator_source import UNKNOWN
+from patchkit.analysis.upstream.resolving.classes import body_bindings, subscripted
+from patchkit.analysis.upstream.resolving.decorator_source import SAME
 from patchkit.analysis.upstream.resolving.decorators import DESCRIPTORS
 from patchkit.analysis.upstream.resolving.interfaces import INTERFACE, is_interface
-from patchkit.analysis.upstream.resolving.metaclasses import makes_instances
+from patchkit.analysis.upstream.resolving.later_changes import may_change_signature
+from patchkit.analysis.upstream.resolving.metaclasses import (
+    function_as_metaclass,
+    makes_instances,
+)
 from patchkit.analysis.upstream.resolving.named_tuples import named_tuple_member
 from patchkit.analysis.upstream.resolving.outside import (
     CLASS_FACTORIES,
@@ -80,8 +84,8 @@ def evaluate(lookup: Lookup, node: ast.expr, scope: Scope) -> Values:
             value.has_class_statement or value.kind is Kind.OUTSIDE
             for value in generics
         )
-        if are_classes:
-            return generics  # `Generic[T]` is taken for `Generic`
+        if are_classes:  # `Generic[T]` is taken for `Generic`
+            return tuple(subscripted(value) for value in generics)
     is_plain = isinstance(node, _PLAIN)
     is_none = isinstance(node, ast.Constant) and node.value is None
     kind = Kind.ASSIGNMENT
@@ -280,9 +284,13 @@ def _as_imported(value: Value) -> Value:
 def _class(lookup: Lookup, value: Value, scope: Scope) -> Value:
     """Return the class of a `class` statement, or what an unknown decorator makes of it."""
     for decorator in value.class_statement.decorator_list:
-        if decorators.effect_of(lookup, decorator, scope).outcome == UNKNOWN:
+        effect = decorators.effect_of(lookup, decorator, scope)
+        if effect.outcome != SAME or effect.kind is not None:
             return _decorated(value, ast.unparse(decorator))
     made = replace(value, kind=Kind.CLASS)
+    maker = function_as_metaclass(lookup, value, scope)
+    if maker:
+        return made.unsure(maker)
     if is_interface(lookup, value, scope):
         return made.unsure(INTERFACE)
     return made
@@ -298,7 +306,11 @@ def _function(lookup: Lookup, value: Value, node: Def, scope: Scope) -> Value:
         signature = signature.mangled(scope.classes[-1].name)
     if kind is Kind.METHOD and scope.classes:
         kind = _IMPLICIT_KINDS.get(node.name, kind)
-    return replace(value, kind=kind, signature=signature)
+    function = replace(value, kind=kind, signature=signature)
+    doubt = may_change_signature(lookup, function)
+    if doubt:
+        return function.unsure(doubt)
+    return function
 
 
 def _decorated(value: Value, decorator: str) -> Value:

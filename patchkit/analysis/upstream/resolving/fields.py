@@ -5,15 +5,25 @@ Which of these a class is, is called its flavour.
 
 import ast
 from dataclasses import replace
-from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving import literals
+from patchkit.analysis.upstream.resolving.annotation_marks import (
+    CLASS_VAR,
+    INIT_VAR,
+    KEYWORDS,
+    mark_of,
+)
 from patchkit.analysis.upstream.resolving.classes import (
     SPREAD,
     body_bindings,
     class_effects,
     mro,
     source_name,
+)
+from patchkit.analysis.upstream.resolving.field_calls import (
+    Field,
+    option_value,
+    with_call,
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing, is_class
 from patchkit.analysis.upstream.resolving.syntax import dotted
@@ -26,8 +36,6 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
-"""Flavours that a dataclass decorator makes; "unknown" is one of the release that is not known."""
 _FLAVOURS = {
     "ctypes.Structure": "ctypes",
     "ctypes.Union": "ctypes",
@@ -45,33 +53,10 @@ _FLAVOURS = {
     "typing.TypedDict": "typeddict",
 }
 """The flavours of classes that derive from these."""
-_FIELD_FUNCTIONS = frozenset(
-    {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
-)
 ALWAYS_IN_SLOTS = frozenset({"struct", "namedtuple"})
 """Classes of these flavours keep every field in a slot."""
-_TRUE = ast.Constant(value=True)
-
-
-class Field(NamedTuple):
-    """One field of a class.
-
-    Args:
-        name: Its name.
-        node: The annotation that makes it.
-        default: Whether it has a default, so that a call may leave it out.
-        in_init: Whether `__init__` has a parameter for it.
-        keyword: Whether that is passed by keyword only; None if the options of the class decide.
-        on_class: Whether it leaves an attribute on the class, which is its default or a slot; None
-            if that is not known.
-    """
-
-    name: str
-    node: ast.AnnAssign
-    default: bool = True
-    in_init: bool = True
-    keyword: bool | None = None
-    on_class: bool | None = True
+_POPPED_BY_ENUM = frozenset({"_ignore_", "_order_"})
+"""Names that an enum reads in its body, and takes off the class."""
 
 
 def flavour(lookup: Lookup, value: Value) -> str:
@@ -136,7 +121,8 @@ def field_or_slot(
         return undecided(f"the _fields_ of {owner.qualname} may name {name}")
     if node is None or kind in ("", "enum", "ctypes"):
         return None
-    if is_class_var(node) or is_keyword_mark(node):
+    mark = mark_of(owner.module_tree, node.annotation)
+    if mark in (CLASS_VAR, KEYWORDS):
         return None
     if kind == "namedtuple" and not is_direct(lookup, owner):
         return None  # a class below a named tuple adds no fields to it
@@ -164,6 +150,9 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     """
     if value.kind in AS_METHOD:
         return replace(value, kind=AS_METHOD[value.kind])
+    read_by_enum = _read_by_enum(lookup, owner, name, value)
+    if read_by_enum is not None:
+        return read_by_enum
     if value.kind not in (Kind.ASSIGNMENT, Kind.OUTSIDE, Kind.CONSTANT):
         return value
     kind = flavour(lookup, owner)
@@ -189,6 +178,20 @@ def as_class_member(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     )
 
 
+def _read_by_enum(
+    lookup: Lookup, owner: Value, name: str, value: Value
+) -> Value | None:
+    """Return what an enum leaves of what its body binds and no member is; None if it leaves it."""
+    is_read = name in _POPPED_BY_ENUM
+    if not is_read and value.kind is not Kind.CLASS and name != "__new__":
+        return None
+    if flavour(lookup, owner) != "enum":
+        return None
+    if is_read:
+        return undecided(f"the enum takes {name} off {owner.qualname}")
+    return value.unsure(f"the enum may make something else of {name}")
+
+
 def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
     """Whether a base may make a field of `x: int = 1`, as nothing is known of that base.
 
@@ -201,7 +204,9 @@ def may_be_field(lookup: Lookup, owner: Value, name: str) -> bool:
         False if the flavour of the class is known: what it makes of the name is known then.
     """
     node = last_annotation(owner.class_statement, name)
-    if node is None or is_class_var(node) or flavour(lookup, owner):
+    if node is None or flavour(lookup, owner):
+        return False
+    if mark_of(owner.module_tree, node.annotation) == CLASS_VAR:
         return False
     for ancestor in mro(lookup, owner):
         # A class made by a call, such as `namedtuple(…)`, is taken to make no fields.
@@ -233,10 +238,14 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     if kind not in ALWAYS_IN_SLOTS:
         in_slot = _has_slots(lookup, owner)
     if node.value is None:
+        if kind == "unknown":
+            in_slot = None  # whether it is a field at all is not known
+        elif mark_of(owner.module_tree, node.annotation) == INIT_VAR:
+            in_slot = False  # instances do not keep it
         return Field(name, node, default=False, on_class=in_slot)
     field = Field(name, node)
     if isinstance(node.value, ast.Call):
-        field = _with_call(lookup, owner, field, node.value, kind)
+        field = with_call(lookup, owner, field, node.value, kind)
     # A BaseModel keeps on the class only private names, for which its metaclass answers, and
     # deprecated fields, for which a descriptor warns.
     if kind == "basemodel":
@@ -256,68 +265,6 @@ def _has_slots(lookup: Lookup, owner: Value) -> bool | None:
     if SPREAD in options and "slots" not in options:
         return None
     return option_value(options.get("slots"))
-
-
-def _with_call(
-    lookup: Lookup, owner: Value, field: Field, call: ast.Call, kind: str
-) -> Field:
-    """Return a field to which a call is assigned: a `field(…)`, or any other default.
-
-    Args:
-        lookup: The release.
-        owner: The class.
-        field: The field.
-        call: The call.
-        kind: The flavour of the class.
-    """
-    scope = Scope(owner.module_tree, owner.classes, field.node)
-    functions = lookup.evaluate(call.func, scope)
-    function = ""
-    if len(functions) == 1:
-        function = functions[0].dotted
-    if function in _FIELD_FUNCTIONS:
-        return _with_options(field, call, function, kind)
-    if all(value.is_sure for value in lookup.evaluate(call, scope)):
-        return field  # such as an instance, which is the default itself
-    return field._replace(on_class=None)  # the function may return a `field(…)`
-
-
-def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Field:
-    """Return a field with the options that are passed for it.
-
-    Args:
-        field: The field.
-        call: The call, such as `field(default_factory=list)`.
-        function: What is called, one of `_FIELD_FUNCTIONS`.
-        kind: The flavour of the class.
-    """
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    is_pydantic = function.startswith("pydantic.")
-    default = options.get("default")
-    if call.args:
-        default = call.args[0]
-    # `Field(...)` is pydantic's way to say that the field is required.
-    if is_pydantic and isinstance(default, ast.Constant) and default.value is Ellipsis:
-        default = None
-    has_factory = "default_factory" in options
-    on_class: bool | None = default is not None
-    if has_factory:
-        # A factory, which is called for each instance, leaves nothing; but on a dataclass, pydantic
-        # leaves its `Field(…)` itself.
-        on_class = is_pydantic and kind in DATACLASSES
-    elif default is None and is_pydantic:
-        on_class = None  # nothing is known of a `Field(…)` without a default
-    if None in options or kind == "unknown":  # `**options` has no name
-        on_class = None
-    keyword_only = None
-    if "kw_only" in options:
-        keyword_only = option_value(options["kw_only"])
-    return field._replace(
-        default=default is not None or has_factory,
-        in_init=option_value(options.get("init", _TRUE)) is not False,
-        keyword=keyword_only,
-        on_class=on_class,
-    )
 
 
 def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
@@ -362,39 +309,3 @@ def is_known(ancestor: Value) -> bool:
         or is_class(name)
         or name in ("typing.Generic", "typing.Protocol")
     )
-
-
-def is_class_var(node: ast.AnnAssign) -> bool:
-    """Whether an annotation is a `ClassVar`, which makes no field.
-
-    Args:
-        node: The annotation, which may be written as a string.
-    """
-    text = ast.unparse(node.annotation).strip("'\"")
-    name = text.partition("[")[0]  # `typing.ClassVar` of `typing.ClassVar[int]`
-    return name.rpartition(".")[2] == "ClassVar"
-
-
-def is_keyword_mark(node: ast.AnnAssign) -> bool:
-    """Whether an annotation is that of `_: KW_ONLY`, which makes no field.
-
-    Args:
-        node: The annotation; all fields below it are passed by keyword only.
-    """
-    return dotted(node.annotation).split(".")[-1] == "KW_ONLY"
-
-
-def option_value(node: ast.expr | None) -> bool | None:
-    """Return the value of an option of a decorator or call that is off by default.
-
-    Args:
-        node: The expression that is passed for it; None if it is not passed.
-
-    Returns:
-        False if it is not passed; None if the value is not spelled out.
-    """
-    if node is None:
-        return False
-    if isinstance(node, ast.Constant):
-        return bool(node.value)
-    return None

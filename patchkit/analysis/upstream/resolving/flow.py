@@ -24,13 +24,14 @@ from patchkit.analysis.upstream.resolving.bindings import (
 )
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.statement_facts import (
+    declares_global,
     deletes,
     may_fail,
-    suppresses_errors,
     unpacked,
 )
+from patchkit.analysis.upstream.resolving.swallowing import may_swallow
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted, shortened
-from patchkit.analysis.upstream.resolving.values import Lookup
+from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _MUTATORS = {
     "append",
@@ -87,6 +88,8 @@ class Flow:
         """
         if isinstance(scope, ast.ClassDef):
             self._package = None  # an import sets submodules on the package only
+            if declares_global(scope, self._name):
+                return UNBOUND
         return self.run(
             StatementsByName.of_scope(self._tree, scope).concerning(self._name)
         )
@@ -307,16 +310,16 @@ class Flow:
     def _with(
         self, node: ast.With | ast.AsyncWith, cases: BindingCases
     ) -> BindingCases | None:
-        """Follow the body; below `suppress(…)` it may also have failed at its start."""
+        """Follow the body; below `suppress(…)` and the like it may also have failed."""
         for item in node.items:
             if item.optional_vars is not None:
                 cases = self._assign_to(item.optional_vars, node, cases)
-        end = self.run(node.body, cases)
-        if not any(suppresses_errors(item.context_expr) for item in node.items):
-            return end
+        if not may_swallow(self._lookup, node, Scope(self._tree, until=node)):
+            return self.run(node.body, cases)
+        at_failure, end = self._run_fallible(node.body, cases)
         text = shortened(node.items[0].context_expr)
         return join_branches(
-            (Condition("the with succeeds"), end), (Condition(text), cases)
+            (Condition("the with succeeds"), end), (Condition(text), at_failure)
         )
 
     def _try(self, node: ast.Try, cases: BindingCases) -> BindingCases | None:

@@ -10,6 +10,11 @@ from patchkit.analysis.upstream.resolving.absence import (
     built_by_code,
     open_reason_of,
 )
+from patchkit.analysis.upstream.resolving.after_body import (
+    as_replaced,
+    deletes_below,
+    set_later,
+)
 from patchkit.analysis.upstream.resolving.classes import (
     body_bindings,
     class_effects,
@@ -17,7 +22,12 @@ from patchkit.analysis.upstream.resolving.classes import (
     source_name,
 )
 from patchkit.analysis.upstream.resolving.constructors import generated_method
-from patchkit.analysis.upstream.resolving.later_changes import changes_below
+from patchkit.analysis.upstream.resolving.descriptors import set_by_descriptors
+from patchkit.analysis.upstream.resolving.importer_changes import (
+    ANY,
+    changed_where_imported,
+    set_by_text,
+)
 from patchkit.analysis.upstream.resolving.machinery import (
     CALLED_BY_METACLASS,
     OF_TYPE,
@@ -33,6 +43,7 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing, has_member
 from patchkit.analysis.upstream.resolving.syntax import (
+    dotted,
     is_private,
 )
 from patchkit.analysis.upstream.resolving.values import (
@@ -68,7 +79,10 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
                 f"a class stores {name!r} under another name, _{value.qualname}{name}"
             ),
         )
-    return _search(lookup, value, name, mro(lookup, value))
+    members = _search(lookup, value, name, mro(lookup, value))
+    for base in value.class_statement.bases:
+        members = changed_where_imported(value.module_tree, dotted(base), name, members)
+    return members
 
 
 def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
@@ -176,11 +190,11 @@ def _own_members(
         qualname = f"{owner.qualname}.{name}"
         values = [replace(value, qualname=qualname) for value in values]
     # An annotation or a slot comes first, then what sets the attribute after the body has run.
-    if field is not None:
+    if field is not None and not deletes_below(lookup, owner, name):
         return (_inherited_default(field, search_following),)
-    set_later = _set_later(lookup, owner, name, values)
-    if set_later is not None:
-        return set_later
+    later = set_later(lookup, owner, name, values)
+    if later is not None:
+        return later
     if not bound_cases:
         method = generated_method(lookup, owner, name)
         if method is None:
@@ -188,51 +202,10 @@ def _own_members(
         return (method,)
     if len(bound_cases) < len(cases):  # the body binds it only under a condition
         values += search_following()
-    # Code that sets computed names may have replaced it.
-    doubt = _replaced_reason(lookup, owner)
-    if doubt:
-        return tuple(value.unsure(doubt) for value in values)
+    replaced = as_replaced(lookup, owner, name, values)
+    if replaced is not None:
+        return replaced
     return _as_members(lookup, owner, name, values)
-
-
-def _set_later(
-    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
-) -> Values | None:
-    """Return an attribute that a decorator, a hook or a later statement sets, after the body.
-
-    Args:
-        lookup: The release.
-        owner: The class.
-        name: The name of the attribute.
-        values: What the body of the class binds it to; () if it does not bind it.
-
-    Returns:
-        None if nothing that is known sets it.
-    """
-    setter = class_effects(lookup, owner).touched.get(name, "")
-    setting = changes_below(owner).names.get(name)
-    if setting is not None:
-        setter = setting.text
-        # The statement is part of what defines the attribute.
-        values = [
-            replace(value, nodes=(*value.nodes, setting.statement)) for value in values
-        ]
-    if not setter:
-        return None
-    reason = f"{setter} sets {name}"
-    if not values:
-        return (undecided(reason),)
-    return tuple(value.unsure(reason) for value in values)
-
-
-def _replaced_reason(lookup: Lookup, owner: Value) -> str:
-    """Say what may replace a class, or methods of it whose names it computes; '' for nothing."""
-    effects = class_effects(lookup, owner)
-    return (
-        effects.replaced_reason
-        or effects.computed_reason
-        or changes_below(owner).replaced_reason
-    )
 
 
 def _as_members(
@@ -318,16 +291,27 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
             members = lookup.member(base, name)
             if not _are_absent(members):
                 return members
-    for ancestor in classes:
-        open_reason = open_reason_of(lookup, ancestor) or built_by_code(ancestor)
-        if open_reason:
-            return (undecided(open_reason),)
+    open_reason = _open_reason(lookup, classes, name)
+    if open_reason:
+        return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_of_type(lookup, value, name),)
     setter = next((who for who, names in _SETTERS.items() if name in names), "")
     if setter:
         return (undecided(f"{name} is one that {setter} may set"),)
     return (absent_from(value, classes, name),)
+
+
+def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
+    """Say what may set an attribute on a class or one of its bases; '' if nothing may."""
+    for ancestor in classes:
+        reason = open_reason_of(lookup, ancestor) or built_by_code(ancestor)
+        if reason:
+            return reason
+        line = set_by_text(ancestor.module_tree, ancestor.qualname).get(ANY)
+        if line is not None:
+            return f"line {line} may set it on {ancestor.qualname} once it runs"
+    return set_by_descriptors(lookup, classes, name)
 
 
 def _of_type(lookup: Lookup, value: Value, name: str) -> Value:

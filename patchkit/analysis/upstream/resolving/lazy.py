@@ -26,9 +26,14 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 
 _PASSES_NAME = re.compile(
-    rb"(?<!getLogger)(?<!init_logger)\(\s*(#[^\n]*)?\s*__name__\s*,"
+    rb"(?<!getLogger)(?<!init_logger)(?<!import_module)(?<!__import__)"
+    rb"\(\s*(#[^\n]*)?\s*__name__\s*[,)]"
 )
-_ASSIGNS = re.compile(rb"\bmodules\[\w+\]\s*=[^=]")
+_ASSIGNS = re.compile(
+    rb"\bmodules\[\w+\](\.\w+)?\s*=[^=]|\bsetattr\((sys\.)?modules\[\w+\]"
+    rb"|\bmodules\[\w+\]\.__dict__"
+)
+"""Code that puts a module into `sys.modules`, or sets names of one that is there."""
 _REMOVES = re.compile(rb"\bdel\s+(?:\w+\.)?modules\[([^\]\n]+)\]")
 
 

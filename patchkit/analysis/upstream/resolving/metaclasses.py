@@ -15,7 +15,14 @@ from patchkit.analysis.upstream.resolving.outside import (
     is_class,
 )
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
-from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
+from patchkit.analysis.upstream.resolving.values import (
+    AS_METHOD,
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    undecided,
+)
 
 _KNOWN_METACLASSES = frozenset(
     {"builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"}
@@ -64,6 +71,25 @@ def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
                 yield metaclasses[0]
             else:
                 yield undecided(f"the metaclass {ast.unparse(keyword.value)}")
+
+
+def function_as_metaclass(lookup: Lookup, value: Value, scope: Scope) -> str:
+    """Say that a class names a function as its metaclass, which may return any object.
+
+    Args:
+        lookup: The release.
+        value: The class.
+        scope: Where it stands.
+
+    Returns:
+        The words for the report; '' if it names none.
+    """
+    for keyword in value.class_statement.keywords:
+        if keyword.arg == "metaclass":
+            for maker in lookup.evaluate(keyword.value, scope):
+                if maker.kind in AS_METHOD:  # a plain function
+                    return f"{maker.qualname}() makes it, and may return anything"
+    return ""
 
 
 def makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:
@@ -120,6 +146,8 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     if name.startswith("__"):
         return value
     meta = metaclass(lookup, owner)
+    if meta is not None and meta.kind in AS_METHOD:
+        return undecided(f"{meta.qualname}() makes {owner.qualname} of its body")
     if meta is None or not meta.has_class_statement:
         return value
     # What `EnumMeta` makes of members is known, see `fields`.

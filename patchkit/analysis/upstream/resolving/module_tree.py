@@ -120,7 +120,7 @@ def _with_enclosing_functions(tree: ast.Module) -> Iterator[_Enclosed]:
     while pending:
         node, functions = pending.pop()
         yield node, functions
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             functions |= {node.name}
         for block in BLOCKS:
             statements = getattr(node, block, ())

@@ -1,29 +1,23 @@
-"""Finds code that binds names of its module which no statement spells out."""
+"""Tells which names of a module code may bind, change or delete that no statement spells out."""
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.called import function_called
 from patchkit.analysis.upstream.resolving.literals import literal_text
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.namespace_changes import namespace_changes
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope
-
-_OPENS = re.compile(
-    rb"\b(?:globals|vars|locals)\(\)(?:\[.*\]\s*=[^=]|\.(?:update|setdefault|pop|clear)\b|[,)\n])"
-    rb"|\bmodules\[__name__\](?!\.(?!__dict__))|^[ \t]*exec\(",
-    re.MULTILINE,
-)
-"""Code that may change the names of its module, or that passes its namespace to other code.
-
-Such as `globals()["x"] = …`, `vars().update(…)`, `f(globals())`, `exec(…)` at the beginning of a
-line, and `modules[__name__]`, unless it is only read as in `modules[__name__].x`.
-"""
-
 
 _SETS_NAME = re.compile(r"\bself\.(\w+)\[self\.(\w+)\] = ")
 """How a lazy loader sets its name: `self.namespace[self.name] = module`."""
+_WRITES = (
+    r"\b%s(\[[^\]]*\] = |\.(update|pop|clear|setdefault|__dict__)\b|\.\w+ = )"
+    r"|\b(del|[sd]e[tl]attr\()\s*%s\b"
+)
+"""How a function sets names in what it is passed; for `%s` stands its parameter."""
 _USES = 2
 """How often a loader names what it stores: where it is stored, and where it is from or for."""
 
@@ -33,7 +27,7 @@ class _OpenCode(NamedTuple):
 
     Args:
         reason: The first line that may bind any name, for the report; '' if there is none.
-        names: The names that lazy loaders bind, each with the line that makes the loader.
+        names: The names that single lines bind, each with the words for its line.
     """
 
     reason: str
@@ -51,61 +45,94 @@ def dynamic_binding(lookup: Lookup, tree: ModuleTree, name: str) -> str:
     Returns:
         The first such line, for the report; '' if there is none.
     """
-    # Most modules have no such code: a search of the text spares them all that follows.
-    starts = tree.remember_with_file("open", lambda: _starts(tree))
-    if not starts:
+    # Most modules have no such code, and are spared all that follows.
+    if not namespace_changes(tree):
         return ""
     code = lookup.remember(
-        tree.conclusions, "open code", lambda: _open_code(lookup, tree, starts)
+        tree.conclusions, "open code", lambda: _open_code(lookup, tree)
     )
     return code.reason or code.names.get(name, "")
 
 
-def _starts(tree: ModuleTree) -> list[int]:
-    """List where in the text of a module such code begins."""
-    return [match.start() for match in _OPENS.finditer(tree.source)]
+def rebinding(
+    lookup: Lookup, tree: ModuleTree, name: str, bound_at: int
+) -> tuple[str, bool]:
+    """Describe code that may change what a statement of a module has bound a name to.
+
+    Args:
+        lookup: The release.
+        tree: The module.
+        name: The name.
+        bound_at: The line of the last statement that binds it.
+
+    Returns:
+        The words for the report, '' if there is no such code; and whether it deletes the name.
+    """
+    found = ""
+    for change in namespace_changes(tree):
+        is_before = change.line < bound_at and not change.is_late
+        if is_before or change.adds_only:
+            continue
+        names = change.names
+        if change.call is not None and not _writes(lookup, tree, change.call):
+            continue  # it is passed the names to read them, or to load a module lazily
+        if names is None or name in names:
+            place = _place(tree, change.line)
+            if change.deletes:
+                return f"{tree.name} deletes names by code {place}", True
+            found = found or f"{tree.name} sets names by code {place}"
+    return found, False
 
 
-def _open_code(lookup: Lookup, tree: ModuleTree, starts: list[int]) -> _OpenCode:
+def _writes(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> bool:
+    """Whether a function of the release that is passed a namespace, or a module, sets names in it.
+
+    Args:
+        lookup: The release.
+        tree: The module that makes the call.
+        call: The call.
+    """
+    owner, _, name = dotted(call.func).rpartition(".")
+    called = function_called(lookup, tree, owner, name)
+    if called is None:
+        return False
+    text = ast.unparse(called.node)
+    arguments = called.node.args
+    for argument in (*arguments.posonlyargs, *arguments.args):
+        if re.search(_WRITES.replace("%s", re.escape(argument.arg)), text):
+            return True
+    return False
+
+
+def _place(tree: ModuleTree, line: int) -> str:
+    """Name a line of a module, with its text, for the report."""
+    text = tree.source.split(b"\n")[line - 1].decode(errors="replace").strip()
+    return f"at line {line}: {text[:60]}"
+
+
+def _open_code(lookup: Lookup, tree: ModuleTree) -> _OpenCode:
     """Work out what such code may bind; see `dynamic_binding`, which remembers it."""
-    loaders = dict(_calls_with_globals(tree))
     names: dict[str, str] = {}
-    for start in starts:
-        line = tree.source.count(b"\n", 0, start)
-        text = tree.source.split(b"\n")[line].decode(errors="replace").strip()[:60]
-        place = f"at line {line + 1}: {text}"
-        if text.startswith("exec(") and _is_in_class_body(tree.tree, line + 1):
-            continue  # it binds names of the class
-        call = loaders.get(line + 1)
-        name = None
-        if call is not None:
-            name = _name_of_loader(lookup, tree, call)
-        if name is None:
+    for change in namespace_changes(tree):
+        if change.deletes:
+            continue
+        place = _place(tree, change.line)
+        bound = change.names
+        words = "by code"
+        if change.call is not None:
+            loaded = _name_of_loader(lookup, tree, change.call)
+            if loaded is not None:
+                bound = frozenset({loaded})
+                words = "by a lazy loader"
+        if bound is None:
             return _OpenCode(f"{tree.name} binds names by code {place}", names)
-        names[name] = f"{tree.name} binds {name} by a lazy loader {place}"
+        for name in bound:
+            names.setdefault(name, f"{tree.name} binds {name} {words} {place}")
     return _OpenCode("", names)
-
-
-def _calls_with_globals(tree: ModuleTree) -> Iterator[tuple[int, ast.Call]]:
-    """List the calls that are passed `globals()`, each with the line of that."""
-    for node in ast.walk(tree.tree):
-        if isinstance(node, ast.Call):
-            for argument in node.args:
-                if _is_globals(argument):
-                    yield argument.lineno, node
 
 
 def _is_globals(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func) == "globals"
-
-
-def _is_in_class_body(tree: ast.Module, line: int) -> bool:
-    """Whether a line stands in the body of a class, and in no function of it."""
-    innermost: ast.AST = tree
-    for node in ast.walk(tree):  # outer scopes come before those in them
-        if isinstance(node, SCOPES) and node.lineno <= line <= (node.end_lineno or 0):
-            innermost = node
-    return isinstance(innermost, ast.ClassDef)
 
 
 def _name_of_loader(lookup: Lookup, tree: ModuleTree, call: ast.Call) -> str | None:

@@ -18,11 +18,18 @@ from patchkit.analysis.upstream.resolving.bindings import (
     BindingCase,
     BindingCases,
 )
+from patchkit.analysis.upstream.resolving.changes_of_all import (
+    functions_list_names,
+    may_remove_names,
+)
 from patchkit.analysis.upstream.resolving.deciding import Conditions, Platform
 from patchkit.analysis.upstream.resolving.flow import Flow
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
-from patchkit.analysis.upstream.resolving.namespaces import dynamic_binding
-from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.analysis.upstream.resolving.namespace_changes import namespace_changes
+from patchkit.analysis.upstream.resolving.namespaces import (
+    dynamic_binding,
+    rebinding,
+)
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -52,10 +59,6 @@ _SET_ON_MODULES = frozenset(
 """Attributes that Python sets on modules."""
 _NEVER_EXPORTED = frozenset({"__all__", "__getattr__"})
 """Names that no star import binds: they are private, and no `__all__` lists them."""
-_ALL_CHANGED = re.compile(
-    rb"^[ \t]+__all__\s*(\+=|\.(append|extend|insert)\b)", re.MULTILINE
-)
-"""A statement in a block that adds names to `__all__`."""
 
 
 class ReleaseLookup(Lookup):
@@ -102,8 +105,10 @@ class ReleaseLookup(Lookup):
             values_of_all += self.bound_values(case, Scope(tree))
         if not values_of_all:
             return self._exports_without_all(tree, name)
+        if may_remove_names(tree):
+            return None
         is_listed = literals.contains(values_of_all, name)
-        if is_listed is False and _functions_list_names(tree):
+        if is_listed is False and functions_list_names(tree):
             return None  # they may list this one
         return is_listed
 
@@ -283,19 +288,41 @@ class ReleaseLookup(Lookup):
         name: str,
         values: Values,
     ) -> Values:
-        """Return values as unsure if a function with `global name` may rebind it at import."""
-        functions = tree.rebound_in_functions().get(name)
-        if not functions:
+        """Return values as unsure if other code than a statement may rebind the name.
+
+        Such as a function with `global name`, or `globals()["name"] = …`; undecided if it deletes.
+        """
+        reason, is_deleted = self._rebound_by(tree, name)
+        if not reason:
             return values
-        # One of them stands for all: the first by name, so that messages stay the same.
-        reason = f"{min(functions)}() rebinds {name}, possibly at import"
         doubted: list[Value] = []
         for value in values:
-            if value.state == "present":
-                doubted.append(value.unsure(reason))
-            else:
+            if value.state != "present":
                 doubted.append(value)
+            elif is_deleted:
+                doubted.append(undecided(reason, value.kind))
+            else:
+                doubted.append(value.unsure(reason))
         return tuple(doubted)
+
+    def _rebound_by(self, tree: ModuleTree, name: str) -> tuple[str, bool]:
+        """Say what may rebind a name, '' for nothing, and whether it deletes the name."""
+        functions = tree.rebound_in_functions().get(name)
+        if functions:
+            # One of them stands for all: the first by name, so that messages stay the same.
+            reason = f"{min(functions)}() rebinds {name}, possibly at import"
+            deletion = rb"^\s+del\s[^\n]*\b%s\b" % re.escape(name.encode())
+            return reason, bool(re.search(deletion, tree.source, re.MULTILINE))
+        if not namespace_changes(tree):
+            return "", False
+        lines = [
+            case.binding.node.lineno
+            for case in self.binding_cases(tree, name)
+            if case.binding is not None
+        ]
+        if not lines:
+            return "", False
+        return rebinding(self, tree, name, min(lines))
 
     def _submodule_of_same_name(
         self,
@@ -352,20 +379,6 @@ class ReleaseLookup(Lookup):
         if bound_later and all(value.state == "absent" for value in values):
             return (undecided(bound_later),)
         return values
-
-
-def _functions_list_names(tree: ModuleTree) -> bool:
-    """Whether a function of a module adds names to its `__all__`, as a decorator may."""
-    return tree.remember_with_file("all changed", lambda: _changes_all(tree))
-
-
-def _changes_all(tree: ModuleTree) -> bool:
-    """Search the functions of a module; see `_functions_list_names`, which remembers it."""
-    # Most modules have none: a search of the text spares them the walk.
-    if not _ALL_CHANGED.search(tree.source):
-        return False
-    functions = [node for node in ast.walk(tree.tree) if isinstance(node, DEFS)]
-    return any(_ALL_CHANGED.search(ast.unparse(node).encode()) for node in functions)
 
 
 def _bound_later(lookup: Lookup, tree: ModuleTree, name: str) -> str:

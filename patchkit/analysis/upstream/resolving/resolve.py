@@ -8,6 +8,7 @@ from patchkit.analysis.upstream.resolving.callables import may_be_called
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.constructors import call_signature
 from patchkit.analysis.upstream.resolving.deciding import Platform
+from patchkit.analysis.upstream.resolving.importer_changes import changed_where_imported
 from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
@@ -220,7 +221,8 @@ class Resolver:
         values: Values = (self.lookup.module(target.module),)
         steps = target.steps
         for number, step in enumerate(steps, start=1):
-            values = self._follow(values, step, is_last=number == len(steps))
+            reached = self._follow(values, step, is_last=number == len(steps))
+            values = self._changed_by_importer(target, values, reached, number)
         # `torch.ops.namespace.name` has four steps.
         if len(steps) > 3 and not isinstance(steps[-1], Item):
             values = self._with_operators(target.module, values)
@@ -230,6 +232,25 @@ class Resolver:
             key=lambda value: (value.is_import_fallback, value.state != "present"),
         )
         return tuple(variants)
+
+    def _changed_by_importer(
+        self, target: Target, holders: Values, reached: Values, number: int
+    ) -> Values:
+        """Return what a step reaches, for what the target's module does to a class it imports.
+
+        Args:
+            target: The target.
+            holders: What the steps before lead to.
+            reached: What this step leads to.
+            number: The number of the step.
+        """
+        step = target.steps[number - 1]
+        tree = self.modules.get(target.module)
+        if number != 2 or isinstance(step, Item) or tree is None:
+            return reached
+        if not any(one.has_class_statement and one.tree is not tree for one in holders):
+            return reached
+        return changed_where_imported(tree, str(target.steps[0]), step, reached)
 
     def _package_fault(self, module: str) -> str:
         """Say which package around a module cannot be read, and so not imported; '' for none."""

@@ -2,7 +2,7 @@
 
 import ast
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES
 
 # Parts of statements that may raise an error when they run.
 _FAILING = (
@@ -57,13 +57,17 @@ def deletes(target: ast.expr, name: str) -> bool:
     return False
 
 
-def suppresses_errors(context: ast.expr) -> bool:
-    """Whether a `with` goes on after an error in its body, as that of `contextlib.suppress` does.
+def declares_global(body: ast.ClassDef, name: str) -> bool:
+    """Whether the body of a class declares a name `global`, so that the class does not get it.
 
     Args:
-        context: The expression for its context manager.
+        body: The class.
+        name: The name.
     """
-    return isinstance(context, ast.Call) and dotted(context.func).endswith("suppress")
+    return any(
+        isinstance(statement, ast.Global) and name in statement.names
+        for statement in body.body
+    )
 
 
 def may_fail(statement: ast.stmt) -> bool:

@@ -8,11 +8,8 @@ import ast
 from patchkit.analysis.upstream.resolving.classes import (
     class_effects,
 )
-from patchkit.analysis.upstream.resolving.fields import (
-    ALWAYS_IN_SLOTS,
-    flavour,
-    option_value,
-)
+from patchkit.analysis.upstream.resolving.field_calls import option_value
+from patchkit.analysis.upstream.resolving.fields import ALWAYS_IN_SLOTS, flavour
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.upstream.resolving.values import (
     Kind,

@@ -20,7 +20,7 @@ from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
 DEPTH = 3
 """How deep calls are followed: a function that calls another, and so on."""
-SETTERS = frozenset({"setattr", "delattr", "__setattr__"})
+SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 HARMLESS = frozenset(
     {"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"}
 )
@@ -56,6 +56,7 @@ class TouchedAttributes(NamedTuple):
         passes_on: Whether it passes its argument on to code that is not known.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         makes_dataclass: Whether it makes a dataclass of its argument.
+        removed: Those of the names that it deletes.
     """
 
     names: frozenset[str]
@@ -63,6 +64,7 @@ class TouchedAttributes(NamedTuple):
     passes_on: bool = False
     replaces_any: bool = False
     makes_dataclass: bool = False
+    removed: frozenset[str] = frozenset()
 
 
 class _FunctionCode(NamedTuple):
@@ -75,6 +77,7 @@ class _FunctionCode(NamedTuple):
         passing: Those of its other calls that pass on one of the parameters below.
         parameters: The first parameter of the function, and of each inner function that it
             returns.
+        deleted: Those of the stored attributes that it deletes.
     """
 
     stored: set[str]
@@ -82,11 +85,13 @@ class _FunctionCode(NamedTuple):
     called: set[tuple[str, str]]
     passing: set[tuple[str, str]]
     parameters: set[str]
+    deleted: set[str]
 
     @classmethod
     def read(cls, function: ast.AST) -> "_FunctionCode":
         """Collect these facts from a function, inner functions included."""
         stored: set[str] = set()
+        deleted: set[str] = set()
         setters: list[ast.Call] = []
         called: set[tuple[str, str]] = set()
         passed: dict[tuple[str, str], set[str]] = {}
@@ -96,6 +101,8 @@ class _FunctionCode(NamedTuple):
             if isinstance(node, ast.Attribute):
                 if isinstance(node.ctx, (ast.Store, ast.Del)):
                     stored.add(node.attr)
+                if isinstance(node.ctx, ast.Del):
+                    deleted.add(node.attr)
             elif isinstance(node, ast.Return):
                 returned.add(dotted(node.value))
             elif isinstance(node, DEFS):
@@ -122,7 +129,7 @@ class _FunctionCode(NamedTuple):
             for call, arguments in passed.items()
             if arguments & parameters and call[-1] not in inner_names
         }
-        return cls(stored, setters, called, passing, parameters)
+        return cls(stored, setters, called, passing, parameters, deleted)
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
@@ -173,14 +180,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     What it sets itself comes first; then, for each of its calls, what the called function sets.
     """
     code = _code(function)
-    names = set(code.stored)
-    replaces_any = False
-    for call in code.setters:
-        name = _name_set_by(lookup, function, call)
-        if name:
-            names.add(name)
-        else:
-            replaces_any = True
+    names, removed, replaces_any = _set_directly(lookup, function, code)
     is_open = replaces_any
     passes_on = False
     makes_dataclass = any(name == "dataclass" for _, name in code.passing)
@@ -203,6 +203,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
         elif depth < DEPTH:
             touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
+            removed |= touched.removed
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
@@ -214,8 +215,31 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     if depth == 0:
         is_open = is_open or passes_on
     return TouchedAttributes(
-        frozenset(names), is_open, passes_on, replaces_any, makes_dataclass
+        frozenset(names),
+        is_open,
+        passes_on,
+        replaces_any,
+        makes_dataclass,
+        frozenset(removed),
     )
+
+
+def _set_directly(
+    lookup: Lookup, function: Value, code: _FunctionCode
+) -> tuple[set[str], set[str], bool]:
+    """Return what a function itself sets, what it deletes, and whether it computes names."""
+    names = set(code.stored)
+    removed = set(code.deleted)
+    replaces_any = False
+    for call in code.setters:
+        name = _name_set_by(lookup, function, call)
+        if not name:
+            replaces_any = True
+            continue
+        names.add(name)
+        if "delattr" in dotted(call.func):
+            removed.add(name)
+    return names, removed, replaces_any
 
 
 def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
@@ -224,7 +248,7 @@ def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
         return None
     argument = call.args[1]
     is_method = "." in dotted(call.func)
-    if is_method:
+    if is_method and "delattr" not in dotted(call.func):
         # The last but one of both `cls.__setattr__("x", …)` and `type.__setattr__(cls, "x", …)`.
         argument = call.args[-2]
     value = lookup.evaluate(argument, Scope(function.module_tree))

@@ -291,6 +291,12 @@ class Lookup(Protocol):
             return undecided(f"{name} is outside the release", Kind.OUTSIDE, name)
         if self.modules.compiled(name):
             return Value("present", Kind.MODULE, name, reason="it has no Python source")
+        package = name.rpartition(".")[0]
+        while package:  # an extension module may make modules below it
+            if self.modules.compiled(package):
+                reason = f"{package} is compiled, and may have {name}"
+                return undecided(reason, Kind.OUTSIDE, name)
+            package = package.rpartition(".")[0]
         if self.modules.has_stub(name):
             return undecided(f"{name} has a stub and no source", Kind.OUTSIDE, name)
         return absent(f"there is no module {name}")

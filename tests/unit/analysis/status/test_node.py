@@ -14,6 +14,7 @@ from support.programs import program
 from patchkit.analysis.status import node
 from patchkit.analysis.status.picture import draw
 from patchkit.core.engines.vllm import ENGINE
+from patchkit.runtime.process import journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,6 +231,20 @@ def test_the_writer_of_a_journal_is_in_its_name(
 ) -> None:
     """Host and pid of the writer are read from a file's name, '' and 0 where it has none."""
     assert node.writer(name) == found
+
+
+def test_where_a_pid_counts_is_told_as_in_the_journal(tmp_path: Path) -> None:
+    """A node and a journal name boot and pid namespace alike; pids of others are no writers."""
+    here = journal.pid_space()
+    assert ":" in here
+    assert node.look(str(tmp_path), [])["space"] == here
+    host = os.uname().nodename
+    journals = {
+        f"{host}-7-1.jsonl": b'{"event": "armed", "space": "%s"}' % here.encode(),
+        f"{host}-8-1.jsonl": b'{"event": "armed", "space": "another:1"}',
+        f"{host}-9-1.jsonl": b'{"event": "armed"}',
+    }
+    assert node._writers(host, journals) == {7, 9}
 
 
 def test_descendants_of_writers_are_related() -> None:

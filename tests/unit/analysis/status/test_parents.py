@@ -45,6 +45,31 @@ def test_ray_workers_belong_to_who_asked_for_them() -> None:
     assert tree(*engine(0), ray) == {10: None, 20: 10, 7: 20}
 
 
+def test_who_asked_may_have_a_clock_that_is_ahead() -> None:
+    """A Ray worker is under who asked for it, though by its own clock it began before that."""
+    ray = journal(7, role("worker"), host="far", at=-50, ppid=99, asked_by="node:20")
+    assert tree(*engine(0), ray) == {10: None, 20: 10, 7: 20}
+
+
+def test_containers_with_equal_host_names_and_pids() -> None:
+    """Each process is under that of its own container, also after a restart."""
+    pods: list[Journals] = []
+    for number, start in enumerate((0, 0.5, 60)):
+        pods.append(
+            journal(
+                1, child(5, "EngineCore", at=start + 1), at=start, space=f"b:{number}"
+            )
+        )
+        pods.append(journal(5, at=start + 1, ppid=1, space=f"b:{number}"))
+    picture = draw([look(*pods)])
+    assert [process.pid for process in picture.processes] == [1, 5] * 3
+    for process in picture.processes:
+        if process.pid == 5:
+            assert process.parent is not None
+            assert process.parent.space == process.space
+    assert not picture.findings
+
+
 @pytest.mark.parametrize(
     "asked_by", ["", "node:", "node", "node:x", "node:" + "9" * 5000, "node:77"]
 )

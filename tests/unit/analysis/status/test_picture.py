@@ -157,6 +157,19 @@ def test_whether_a_process_of_another_host_is_alive_is_unknown() -> None:
     assert process.alive is None
 
 
+@pytest.mark.parametrize(
+    ("space", "seen_from", "alive"),
+    [("b:1", "b:1", True), ("b:1", "b:2", None), ("", "b:2", True), ("b:1", "", True)],
+)
+def test_whether_a_process_of_a_container_beside_this_one_is_alive_is_unknown(
+    space: str, seen_from: str, alive: bool | None
+) -> None:
+    """Containers of a pod have one host name, and each sees its own processes."""
+    looked = look(journal(7, space=space), processes=running(7), space=seen_from)
+    (process,) = draw([looked]).processes
+    assert process.alive is alive
+
+
 def test_nodes_that_share_a_directory() -> None:
     """Processes whose journals two nodes show are in the picture once."""
     shared = engine()

@@ -15,6 +15,7 @@ from patchkit.analysis.status.runs import (
     new_run,
     run_in,
 )
+from patchkit.errors import SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,18 @@ def made(home: Path, *names: str) -> list[Path]:
     for folder in folders:
         folder.mkdir()
     return folders
+
+
+def test_where_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container whose files are read-only, there are no runs, and a new one is an error."""
+
+    def refuse() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", refuse)
+    assert all_runs() == []
+    with pytest.raises(SettingsError, match="set PATCHKIT_JOURNAL to a folder"):
+        new_run(["python"])
 
 
 def test_a_run_says_when_it_began_and_what_was_run(home: Path) -> None:

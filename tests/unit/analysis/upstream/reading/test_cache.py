@@ -221,3 +221,13 @@ def test_the_default_folder_follows_xdg_cache_home(
     ):
         monkeypatch.setenv("XDG_CACHE_HOME", home)
         assert default_directory() == base / "patchkit" / "upstream"
+
+
+def test_a_user_without_a_home_has_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user of a container who is in no `/etc/passwd` has what is read in memory alone."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
+    assert default_directory() is None
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert default_directory() == Path("/x/patchkit/upstream")

@@ -327,7 +327,7 @@ class C:
         ("for each in (C, int): each.put = 1", "put", "undecidable"),
         ("mark(C)", "marked", "undecidable"),
         ("fill(C, f())", "put", "undecidable"),
-        ("look(C)", "put", "undecidable"),
+        ("look(C)", "put", "absent"),
         ("C.add()", "added", "undecidable"),
         ("elsewhere.register(C)", "put", "undecidable"),
         ("@elsewhere.of(C)\ndef f(): ...", "put", "undecidable"),

@@ -1,0 +1,101 @@
+"""Tells what sets, replaces or deletes attributes of a class once its body has run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.importer_changes import set_by_text
+from patchkit.analysis.upstream.resolving.later_changes import changes_below
+from patchkit.analysis.upstream.resolving.values import (
+    AS_METHOD,
+    METHODS,
+    Lookup,
+    Value,
+    Values,
+    undecided,
+)
+
+_FUNCTIONS = METHODS | {*AS_METHOD}
+
+
+def deletes_below(lookup: Lookup, owner: Value, name: str) -> bool:
+    """Whether code below a class deletes an attribute of it.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+    """
+    setting = changes_below(lookup, owner).names.get(name)
+    return setting is not None and setting.deletes
+
+
+def set_later(
+    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
+) -> Values | None:
+    """Return an attribute that a decorator, a hook or a later statement sets, after the body.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        values: What the body of the class binds it to; () if it does not bind it.
+
+    Returns:
+        None if nothing that is known sets it.
+    """
+    effects = class_effects(lookup, owner)
+    setter = effects.touched.get(name, "")
+    is_deleted = name in effects.removed
+    setting = changes_below(lookup, owner).names.get(name)
+    if setting is not None:
+        setter = setting.text
+        is_deleted = is_deleted or setting.deletes
+        # The statement is part of what defines the attribute.
+        values = [
+            replace(value, nodes=(*value.nodes, setting.statement)) for value in values
+        ]
+    if not setter:
+        return None
+    reason = f"{setter} sets {name}"
+    if is_deleted:
+        return (undecided(f"{setter} deletes {name}"),)
+    if not values:
+        return (undecided(reason),)
+    return tuple(value.unsure(reason) for value in values)
+
+
+def as_replaced(
+    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
+) -> Values | None:
+    """Return what the body of a class binds, for code that may replace it, or the class.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        values: What the body of the class binds it to.
+
+    Returns:
+        None if there is no such code.
+    """
+    doubt = _replaced_reason(lookup, owner)
+    if class_effects(lookup, owner).is_other:
+        return (undecided(doubt),)
+    if not doubt and any(value.kind in _FUNCTIONS for value in values):
+        line = set_by_text(owner.module_tree, owner.qualname).get(name)
+        if line is not None:
+            doubt = f"line {line} may set {name} once it runs"
+    if not doubt:
+        return None
+    return tuple(value.unsure(doubt) for value in values)
+
+
+def _replaced_reason(lookup: Lookup, owner: Value) -> str:
+    """Say what may replace a class, or methods of it whose names it computes; '' for nothing."""
+    effects = class_effects(lookup, owner)
+    return (
+        effects.replaced_reason
+        or effects.computed_reason
+        or changes_below(lookup, owner).replaced_reason
+    )

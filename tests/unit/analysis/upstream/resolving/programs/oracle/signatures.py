@@ -1,0 +1,855 @@
+"""Code that gives functions and classes another signature."""
+
+# program: signature set on function
+import inspect
+
+
+def f(a): ...
+
+
+f.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+
+def g(a): ...
+
+
+# program: signature set on class
+import inspect
+
+
+class A:
+    def __init__(self, a): ...
+
+    __signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+
+class B(A):
+    def __init__(self, b): ...
+
+
+class C:
+    def __init__(self, a): ...
+
+
+C.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+# program: signature set on class by setattr
+import inspect
+
+
+class A:
+    def __init__(self, a): ...
+
+
+setattr(A, "__signature__", inspect.Signature([inspect.Parameter("x", 1)]))
+
+
+def f(a): ...
+
+
+setattr(f, "__signature__", inspect.Signature([inspect.Parameter("x", 1)]))
+
+# program: signature set on method
+import inspect
+
+
+class A:
+    def m(self, a): ...
+
+    m.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+    def n(self, a): ...
+
+
+A.n.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+
+# program: wrapped set
+def f(a): ...
+def g(x, y): ...
+
+
+f.__wrapped__ = g
+
+
+# program: code set
+def f(a): ...
+def g(x, y): ...
+
+
+f.__code__ = g.__code__
+
+
+def h(a=1): ...
+
+
+h.__defaults__ = None
+
+
+def k(*, a=1): ...
+
+
+k.__kwdefaults__ = None
+
+# program: signature copied
+import functools
+
+
+def g(x, y): ...
+def f(a): ...
+
+
+functools.update_wrapper(f, g)
+
+
+def h(a): ...
+
+
+h.__dict__.update(__wrapped__=g)
+
+# program: decorated by update wrapper in place
+import functools
+
+
+def g(x, y): ...
+@functools.wraps(g)
+def f(a): ...
+@functools.wraps(g, assigned=())
+def h(*args, **kwargs): ...
+
+
+# program: signature set by helper
+import inspect
+
+
+def fix(function):
+    function.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+
+def f(a): ...
+
+
+fix(f)
+
+# program: signature set in a loop
+import inspect
+
+
+def f(a): ...
+def g(a): ...
+
+
+for function in (f, g):
+    function.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+# program: signature set through an alias
+import inspect
+
+
+def f(a): ...
+
+
+h = f
+h.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+
+# program: decorator sets signature
+import inspect
+
+
+def sig(function):
+    function.__signature__ = inspect.Signature([inspect.Parameter("x", 1)])
+    return function
+
+
+def sig2(function):
+    setattr(function, "__signature__", inspect.Signature([inspect.Parameter("x", 1)]))
+    return function
+
+
+@sig
+def f(a): ...
+@sig2
+def g(a): ...
+
+
+@sig
+class A:
+    def __init__(self, a): ...
+
+
+# program: decorator sets defaults
+def defaults(function):
+    function.__defaults__ = (1,)
+    return function
+
+
+def wrapped(function):
+    function.__wrapped__ = defaults
+    return function
+
+
+@defaults
+def f(a): ...
+@wrapped
+def g(a): ...
+
+
+# program: decorators renamed
+from functools import wraps as w, lru_cache as cached, cached_property as cp
+import functools as ft
+
+
+def dec(function):
+    @w(function)
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+d2 = dec
+cm = classmethod
+sm = staticmethod
+pr = property
+
+
+@d2
+def f(a): ...
+@cached
+def g(a): ...
+@ft.cache
+def h(a): ...
+
+
+class A:
+    @cm
+    def c(cls, a): ...
+    @sm
+    def s(a): ...
+    @pr
+    def p(self): ...
+    @cp
+    def q(self): ...
+    @cached(maxsize=None)
+    def r(self, a): ...
+
+
+# program: shadowed builtins
+def property(function):
+    return function
+
+
+def staticmethod(function):
+    return 1
+
+
+class A:
+    @property
+    def p(self, a): ...
+    @staticmethod
+    def s(a): ...
+
+
+# program: wraps another
+import functools
+
+
+def other(x, y): ...
+def dec(function):
+    @functools.wraps(other)
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+@dec
+def f(a): ...
+
+
+# program: own wraps
+def wraps(function):
+    def decorate(inner):
+        return inner
+
+    return decorate
+
+
+def dec(function):
+    @wraps(function)
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+@dec
+def f(a): ...
+
+
+# program: wraps with arguments
+import functools
+
+
+def dec(function):
+    @functools.wraps(function)
+    def inner(x, *args, **kwargs): ...
+
+    return inner
+
+
+def dec2(function):
+    @functools.wraps(function, updated=())
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+def dec3(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs): ...
+
+    del inner.__wrapped__
+    return inner
+
+
+@dec
+def f(a): ...
+@dec2
+def g(a): ...
+@dec3
+def h(a): ...
+
+
+# program: decorator returns something by condition
+import os
+
+
+def dec(function):
+    if os.environ.get("X"):
+        return function
+    return 1
+
+
+@dec
+def f(a): ...
+
+
+# program: decorator loses
+def dec(function):
+    return None
+
+
+def dec2(function):
+    pass
+
+
+def dec3(function):
+    return function
+    return 1
+
+
+def dec4(function):
+    function = 1
+    return function
+
+
+@dec
+def f(a): ...
+@dec2
+def g(a): ...
+@dec3
+def h(a): ...
+@dec4
+def k(a): ...
+
+
+# program: decorator is generator or async
+def dec(function):
+    yield function
+
+
+async def dec2(function):
+    return function
+
+
+@dec
+def f(a): ...
+@dec2
+def g(a): ...
+
+
+# program: decorator replaced
+def dec(function):
+    return function
+
+
+def dec(function):
+    return 1
+
+
+@dec
+def f(a): ...
+def dec(function):
+    return function
+
+
+# program: decorator is a class
+class Dec:
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *args): ...
+
+
+@Dec
+def f(a): ...
+
+
+class A:
+    @Dec
+    def m(self, a): ...
+
+
+# program: decorator is a method
+class Registry:
+    def add(self, function):
+        return function
+
+    def other(self, function):
+        return 1
+
+    @classmethod
+    def made(cls, function):
+        return function
+
+    @staticmethod
+    def stat(function):
+        return 1
+
+
+registry = Registry()
+
+
+@registry.add
+def f(a): ...
+@registry.other
+def g(a): ...
+@Registry.made
+def h(a): ...
+@Registry.stat
+def k(a): ...
+
+
+# program: decorator with a walrus
+def dec(function):
+    return (function := 1)
+
+
+def dec2(function):
+    (function := 2)
+    return function
+
+
+def dec3(function):
+    for function in (1,):
+        pass
+    return function
+
+
+def dec4(function):
+    with open(__file__) as function:
+        pass
+    return function
+
+
+def dec5(function):
+    import os as function
+
+    return function
+
+
+def dec6(function):
+    try:
+        1 / 0
+    except ZeroDivisionError as function:
+        return function
+
+
+def dec7(function):
+    def function(): ...
+
+    return function
+
+
+def dec8(function):
+    class function: ...
+
+    return function
+
+
+def dec9(function):
+    del function
+    function = 2
+    return function
+
+
+@dec
+def a(a): ...
+@dec2
+def b(a): ...
+@dec3
+def c(a): ...
+@dec4
+def d(a): ...
+@dec5
+def e(a): ...
+@dec6
+def f(a): ...
+@dec7
+def g(a): ...
+@dec8
+def h(a): ...
+@dec9
+def i(a): ...
+
+
+# program: decorator in a with or match
+def dec(function):
+    match function:
+        case None:
+            return function
+        case _:
+            return 1
+
+
+@dec
+def f(a): ...
+
+
+# program: partial method
+import functools
+from functools import partialmethod as pm
+
+
+class A:
+    def m(self, a, b): ...
+
+    n = functools.partialmethod(m, 1)
+    o = pm(m, b=2)
+    p = functools.partial(m, 1)
+
+
+# program: partial
+import functools
+from functools import partial as p
+
+
+def f(a, b, c=1): ...
+
+
+g = functools.partial(f, 1)
+h = p(f, b=2)
+k = functools.partial(g, c=3)
+
+# program: overload
+from typing import overload
+import typing as t
+
+
+@overload
+def f(a): ...
+@overload
+def f(a, b): ...
+def f(*args): ...
+
+
+class A:
+    @t.overload
+    def m(self, a): ...
+    @t.overload
+    def m(self, a, b): ...
+    def m(self, *args): ...
+
+
+@overload
+def g(a): ...
+
+
+# program: singledispatch
+import functools
+from functools import singledispatch, singledispatchmethod
+
+
+@singledispatch
+def f(a, b): ...
+@f.register
+def _(a: int, b): ...
+@f.register(str)
+def for_text(x, y): ...
+
+
+class A:
+    @singledispatchmethod
+    def m(self, a): ...
+    @m.register
+    def _(self, a: int): ...
+
+
+# program: property parts
+class A:
+    @property
+    def p(self): ...
+    @p.setter
+    def p(self, value): ...
+    @p.deleter
+    def q(self): ...
+    def get(self): ...
+
+    r = property(get)
+    s = property(fget=get)
+    t = r.setter(get)
+
+
+class B(A):
+    @A.p.getter
+    def p(self): ...
+    @A.p.setter
+    def u(self, v): ...
+
+
+# program: methods assigned
+class A:
+    def m(self, a): ...
+
+    n = m
+    o = staticmethod(m)
+    p = classmethod(m)
+    q = lambda self, x: 1
+
+
+def f(self, a): ...
+
+
+class B:
+    m = f
+    n = A.m
+    o = A().m
+    p = staticmethod(f)
+    s = print
+    t = dict
+    u = A
+
+
+# program: defaults
+def f(a, /, b, *, c, d=1, **e): ...
+def g(a=1, *b): ...
+async def h(a): ...
+async def i(a):
+    yield 1
+
+
+def j(a):
+    yield 1
+
+
+k = lambda a, *b: 1
+
+
+class A:
+    async def m(self, a): ...
+    @staticmethod
+    async def n(a): ...
+    @classmethod
+    def o(cls, a): ...
+    def __init__(self, __a, *, __b=1): ...
+
+
+# program: rebinding after alias
+def f(a): ...
+
+
+g = f
+
+
+def f(x, y): ...
+
+
+h = f
+f = g
+
+
+# program: alias chain
+def f(a): ...
+
+
+g = h = f
+i, j = f, g
+k = (f, g)[1]
+l = {"a": f}["a"]
+m = f if g else h
+n = f or 1
+o = f and g
+
+
+# program: class signature by metaclass call inherited
+class Meta(type):
+    def __call__(cls, x):
+        return super().__call__(x, 1)
+
+
+class Base(metaclass=Meta):
+    def __init__(self, a, b): ...
+
+
+class A(Base): ...
+
+
+# program: class signature text
+class A:
+    def __init__(self, a): ...
+
+    __text_signature__ = "(x, y)"
+
+
+class B:
+    __new__ = None
+
+    def __init__(self, a): ...
+
+
+# program: init replaced
+class A:
+    def __init__(self, a): ...
+
+    __init__ = lambda self, x, y: None
+
+
+class B:
+    def init(self, a, b): ...
+
+    __init__ = init
+
+
+class C:
+    import json
+
+    __init__ = json.dumps
+
+
+# program: init decorated
+import functools
+
+
+def dec(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+def unknown(function):
+    return lambda x: 1
+
+
+class A:
+    @dec
+    def __init__(self, a): ...
+
+
+class B:
+    @unknown
+    def __init__(self, a): ...
+
+
+# program: wraps async
+import functools
+
+
+def dec(function):
+    @functools.wraps(function)
+    async def inner(*args, **kwargs): ...
+
+    return inner
+
+
+@dec
+def f(a): ...
+@dec
+async def g(a): ...
+
+
+class A:
+    @dec
+    def m(self, a): ...
+    @staticmethod
+    @dec
+    def s(a): ...
+    @dec
+    @staticmethod
+    def t(a): ...
+
+
+# program: stacked
+import functools
+
+
+def dec(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs): ...
+
+    return inner
+
+
+def same(function):
+    return function
+
+
+class A:
+    @property
+    @functools.lru_cache
+    def p(self): ...
+    @functools.lru_cache
+    @dec
+    def q(self, a): ...
+    @classmethod
+    @property
+    def r(cls): ...
+    @same
+    @property
+    def s(self): ...
+    @dec
+    @functools.lru_cache
+    def t(self, a): ...
+
+
+# program: redefinition by import
+def f(a): ...
+
+
+from up.lib import f
+
+
+def g(a): ...
+
+
+from up.lib import *
+
+
+# file: lib
+def f(x, y): ...
+def g(x, y): ...
+
+
+# program: function attribute
+def f(a): ...
+
+
+f.x = 1
+f.y = lambda: 1
+
+
+class A:
+    def m(self): ...
+
+    m.z = 1
+
+
+A.m.w = 2
