@@ -27,6 +27,12 @@ def {name}():
         function = getattr(function, part)
     getattr(function, "adopted", function)()
 '''
+_BEGIN_TEXT = '''
+
+def begin():
+    """Import the function's module, for a row that waits for that, if nobody else does."""
+    import_module("{module}")
+'''
 _TAKEN_BODY = '''# {title}
 """What {call} sets."""
 
@@ -75,11 +81,14 @@ class CalledRow(NamedTuple):
         changes: Its changes.
         text: The text of its body.
         is_taken: Whether what the call sets is taken from it.
+        begin: The change that imports the module of the pile which the others wait for, where
+            nobody else may do it; None where it need not be imported.
     """
 
     changes: Sequence[Change]
     text: str
     is_taken: bool
+    begin: AfterImport | None = None
 
 
 class CalledRows:
@@ -125,7 +134,11 @@ class CalledRows:
         if first_module in codes:
             first_module = ""
         row_change = self._call(first_module, name, changes)
-        return CalledRow([row_change], text, is_taken=False)
+        begin: AfterImport | None = None
+        if first_module and name != "begin":
+            text += _BEGIN_TEXT.format(module=module)
+            begin = self._call("", "begin", changes)
+        return CalledRow([row_change], text, is_taken=False, begin=begin)
 
     def of_import(
         self, module: str, code: str, title: str, changes: Sequence[ObservedChange]

@@ -139,6 +139,11 @@ class ObservedRows:
         """Add a row, and note that it keeps the function off."""
         function = call.function
         body_name = self._add_called(function.word, str(function), called)
+        # The module of an entry point is imported by the engine that calls it.
+        if called.begin and self._callers.get(str(function)) == "--call":
+            word = f"begin_{function.word}"
+            row = self._row(word, str(function), body_name, [called.begin])
+            self._pile.patches.append(row)
         self._off[function] = ""
         if call.is_used:
             self._off[function] = f"{self._pile.pack}.{body_name}"

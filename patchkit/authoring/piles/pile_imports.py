@@ -25,7 +25,8 @@ def root_modules(
 ) -> list[str]:
     """Return the modules to import so that the whole pile is imported.
 
-    These are the packages, and the modules with rows, that no other module imports.
+    These are the packages, and the modules with rows, that no other module imports. That a package
+    is imported by a module in it does not count: the package is there before that module.
 
     Args:
         readers: The readers of the pile's modules.
@@ -34,7 +35,12 @@ def root_modules(
     Returns:
         Their full names, in the order of the readers.
     """
-    imported = imported_modules(readers)
+    imported = set[str]()
+    for reader in readers:
+        own_name = reader.module.name
+        for pile_import in reader.imports:
+            if not f"{own_name}.".startswith(f"{pile_import.module}."):
+                imported.add(pile_import.module)
     roots: list[str] = []
     for reader in readers:
         name = reader.module.name

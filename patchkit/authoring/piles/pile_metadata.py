@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from zipfile import Path as PathInZip
 from zipfile import ZipFile
 
+from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import canonical, parse_requirement
@@ -95,8 +96,27 @@ def _of_project(folder: Path) -> PileMetadata:
         file = project / "pyproject.toml"
         if file.is_file():
             table = parse_toml(file, file.read_bytes()).get("project", {})
-            return _of_table(table)
+            metadata = _of_table(table)
+            # The project may have other packages beside this one, whose functions are not its own.
+            calls = [
+                (call, group)
+                for call, group in metadata.calls
+                if _has_module(folder, call.partition(":")[0])
+            ]
+            return metadata._replace(calls=calls)
     return PileMetadata()
+
+
+def _has_module(folder: Path, module: str) -> bool:
+    """Return whether a module belongs to a folder.
+
+    Args:
+        folder: The folder of a package, of packages, or of a project.
+        module: The full name of the module.
+    """
+    if not (folder / INIT).is_file():
+        return True  # it may have any package, also in `src`
+    return module.partition(".")[0] == folder.name
 
 
 def _of_table(project: dict[str, Any]) -> PileMetadata:

@@ -1,6 +1,6 @@
 """Runs planned scripts on a copy of a release, and writes rows for what they have changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +13,16 @@ from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.differing import DifferenceRows
 from patchkit.authoring.isolation.commands import IsolatedRun, Isolation, run_isolated
 from patchkit.authoring.scripts.plan import LeftOutStep, ScriptPlan, Step
+from patchkit.authoring.scripts.script_lines import line_of
 from patchkit.authoring.scripts.snapshots import Snapshot
-from patchkit.authoring.scripts.stand_ins import StandIns
+from patchkit.authoring.scripts.stand_ins import IdleEdit, StandIns
 from patchkit.authoring.scripts.workspace import Workspace
 
 _NO_MODULE = "it is no Python module of the release; no row changes such a file"
 _NAMES_COPY = "its new text names the folder of the copy, which is gone"
 _NOT_ADOPTED = "what it had changed is not adopted"
+_CHANGED_NOTHING = "it changed nothing"
+"""The reason of an edit that ended well and left its files as they were."""
 
 
 @dataclass
@@ -92,6 +95,9 @@ class ScriptRun:
         for part in plan.left_out:  # for the report
             text = self._without_folders(part.text)
             rows.left_out.append(part._replace(text=text))
+        for part in plan.missing:
+            reason = "it copies what is not beside the Dockerfile"
+            rows.left.append(UnexpressedCode(part.file, part.line, part.text, reason))
         for step in plan.told:
             text = self._without_folders(step.text)
             rows.steps.append(step._replace(text=text))
@@ -118,6 +124,7 @@ class ScriptRun:
         for copy in step.copies:
             copy.make(step.rules)
         fault = ""
+        listed_before = len(rows.left)
         if step.command:
             # What was copied for a command is not among the files that the command changes.
             snapshot.accept(snapshot.changed())
@@ -131,7 +138,8 @@ class ScriptRun:
         snapshot.accept(changed)
         if not step.text:
             return {}  # it only copied files beside the package, for the commands of later steps
-        if not changed:
+        is_listed = len(rows.left) > listed_before
+        if not changed and not is_listed:
             self._list_fault(step, f"it changed nothing in {self._release}", rows)
         return changed
 
@@ -151,7 +159,24 @@ class ScriptRun:
         )
         for text in self._stand_ins.take_left_out():
             rows.left_out.append(LeftOutStep(step.file, step.line, text))
-        return self._fault_of(finished)
+        fault = self._fault_of(finished)
+        idle_edits = self._stand_ins.take_idle_edits()
+        if not fault:  # else the step as a whole is listed
+            self._list_idle_edits(step, idle_edits, rows)
+        return fault
+
+    def _list_idle_edits(
+        self, step: Step, idle_edits: Sequence[IdleEdit], rows: ScriptRows
+    ) -> None:
+        """List the edits of a step that failed or changed nothing although the step went on."""
+        lines = Path(step.file).read_text("utf-8").splitlines()
+        for edit in idle_edits:
+            command = self._without_folders(edit.command)
+            reason = f"{edit.reason}, and the script went on"
+            if edit.reason == _CHANGED_NOTHING:
+                reason = f"{edit.reason} in {self._release}"
+            line = line_of(command, lines, step.line)
+            rows.left.append(UnexpressedCode(step.file, line, command, reason))
 
     def _fault_of(self, finished: IsolatedRun) -> str:
         """Return why a command failed; '' where it has not."""

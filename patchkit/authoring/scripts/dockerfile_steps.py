@@ -183,7 +183,16 @@ class DockerfileSteps:
         is_folder = target.endswith("/") or len(sources) > 1
         copies: list[FileCopy] = []
         for pattern in sources:
-            for source in self._matching(pattern):
+            matching = self._matching(pattern)
+            into_package = self._target(self._absolute(target)).is_relative_to(
+                self._workspace.site
+            )
+            # `ADD` of an address is left out, and so is what edits no file of the package.
+            if into_package and not matching and "://" not in pattern:
+                missing = LeftOutStep(self._file, instruction.line, shown)
+                self.plan.missing.append(missing)
+                return
+            for source in matching:
                 path = self._absolute(target)
                 if is_folder and not source.is_dir():
                     path = f"{path.rstrip('/')}/{source.name}"

@@ -102,10 +102,12 @@ class ScriptPlan:
     Args:
         steps: The steps, in their order.
         left_out: What is not run, such as installations.
+        missing: What cannot be run, as it copies files that are not there.
     """
 
     steps: list[Step] = field(default_factory=list)
     left_out: list[LeftOutStep] = field(default_factory=list)
+    missing: list[LeftOutStep] = field(default_factory=list)
 
     @property
     def told(self) -> list[Step]:

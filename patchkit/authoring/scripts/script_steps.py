@@ -48,6 +48,7 @@ def plan_scripts(scripts: Iterable[str], workspace: Workspace) -> ScriptPlan:
                 )
             plan.steps += dockerfile.plan.steps
             plan.left_out += dockerfile.plan.left_out
+            plan.missing += dockerfile.plan.missing
         else:
             plan.steps.append(_step(file, arguments, text, workspace, number))
     return plan

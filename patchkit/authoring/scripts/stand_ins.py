@@ -3,8 +3,10 @@
 import json
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from patchkit.authoring.scripts import lookups, python_runner
 from patchkit.authoring.scripts.workspace import MINORS, Workspace
@@ -23,6 +25,8 @@ INSTALLERS = (
 )
 """Programs that install things, of which nothing is run."""
 PIP = ("pip", "pip3")
+EDITORS = ("sed", "perl", "patch")
+"""Programs that edit files, which are run, and watched."""
 _OTHER_VARIABLES = ("PATCHKIT", "PYTHON")
 """How the variables begin that scripts do not get from here."""
 _PYTHON = ("python", "python3", *(f"python3.{minor}" for minor in MINORS))
@@ -63,6 +67,37 @@ while :; do
 done
 exec env "$@"
 """
+# It notes an edit that failed, or that left a file as it was. Whether a script goes on after it is
+# the script's to say; a person has to know either way. A trial, such as `patch --dry-run`, is none.
+_RUN_EDITOR = """#!/bin/sh
+sums() {{
+    for argument in "$@"; do
+        [ -f "$argument" ] && cksum "$argument"
+    done
+}}
+edits=
+for argument in "$@"; do
+    case "{name} $argument" in
+        "patch --dry-run") exec {editor} "$@" ;;
+        "patch "*) ;;
+        *" --in-place"* | *" -i"* | *" -"[0-9Eacnlprsuz]*i*) edits=1 ;;
+    esac
+done
+before=$(sums "$@")
+{editor} "$@"
+code=$?
+reason=
+if [ $code != 0 ]; then
+    reason="it ended with $code"
+elif [ "$edits" ] && [ "$before" ] && [ "$before" = "$(sums "$@")" ]; then
+    reason="it changed nothing"
+fi
+if [ "$reason" ]; then
+    text=$(printf '%s ' {name} "$@" | tr '\\n\\t' '  ')
+    printf '%s\\t%s\\n' "$reason" "${{text% }}" >> {edits_log}
+fi
+exit $code
+"""
 _SHOW = """import importlib.metadata, sys
 for name in sys.argv[1:]:
     if name.startswith("-"):
@@ -78,6 +113,18 @@ for name in sys.argv[1:]:
 """
 
 
+class IdleEdit(NamedTuple):
+    """A command that was to edit files and has not.
+
+    Args:
+        reason: Whether it failed or changed nothing.
+        command: The command, on one line.
+    """
+
+    reason: str
+    command: str
+
+
 class StandIns:
     """The programs that stand for others, in a folder of the workspace.
 
@@ -88,6 +135,7 @@ class StandIns:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._log = workspace.tools / "left_out"
+        self._edits_log = workspace.tools / "idle_edits"
 
     @property
     def programs(self) -> Path:
@@ -121,6 +169,11 @@ class StandIns:
         show = workspace.tools / "show.py"
         show.write_text(_SHOW, "utf-8")
         self._log.touch()
+        self._edits_log.touch()
+        for name in EDITORS:
+            editor = shutil.which(name)
+            if editor:  # else the shell says that there is none
+                self._write_program(name, _RUN_EDITOR, editor)
         for name in _PYTHON:
             self._write_program(name, _RUN_PYTHON)
         for name in PIP:
@@ -164,9 +217,27 @@ class StandIns:
         self._log.write_text("", "utf-8")
         return lines
 
-    def _write_program(self, name: str, text: str) -> None:
-        """Write one program, which may name itself, Python, and the file of what is left out."""
+    def take_idle_edits(self) -> list[IdleEdit]:
+        """Return the edits that failed or changed nothing since this was called last."""
+        lines = self._edits_log.read_text("utf-8", errors="replace").splitlines()
+        self._edits_log.write_text("", "utf-8")
+        idle_edits = list[IdleEdit]()
+        for line in lines:
+            reason, _, command = line.partition("\t")
+            idle_edits.append(IdleEdit(reason, command))
+        return idle_edits
+
+    def _write_program(self, name: str, text: str, editor: str = "") -> None:
+        """Write one program.
+
+        Args:
+            name: Its name.
+            text: Its text, which may name itself, Python, and the files that it writes to.
+            editor: The program that it runs, where it is one that edits files.
+        """
         values = {
+            "editor": shlex.quote(editor),
+            "edits_log": shlex.quote(str(self._edits_log)),
             "name": name,
             "python": shlex.quote(sys.executable),
             "show": shlex.quote(str(self._workspace.tools / "show.py")),

@@ -135,6 +135,22 @@ def test_the_function_is_named_on_the_command_line(
 
 
 @pytest.mark.processes
+def test_a_call_is_made_although_nobody_imports_the_pile(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second row imports the module that the first one waits for, whoever comes first."""
+    text = "from up import lib\n\n\ndef put():\n    del lib.TABLE['a']\n"
+    words = ("--observe", "--call", "pile.start:put")
+    report = adopt(here, capsys, {"start": text}, *words)
+    assert list(kinds(report)) == ["pile-start-put", "begin-pile-start-put"]
+    start = "import pile.start\npile.start.put()\n"
+    theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
+    assert here.answer(f"{ROWS}{PROBE}") == theirs
+    assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
+    assert here.answer(f"import up.lib\n{ROWS}{PROBE}") == theirs
+
+
+@pytest.mark.processes
 def test_a_function_whose_name_has_underscores_beside_each_other(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,6 +342,22 @@ def test_a_row_runs_a_module_that_only_changes_as_no_row_does(
     theirs, ours = answers(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+@pytest.mark.processes
+def test_a_helper_that_sets_may_lie_in_the_package_itself(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The package and its module import each other: one of them has to be imported."""
+    helper = "def put(owner, name, new):\n    setattr(owner, name, new)\n\n\n"
+    here.module(
+        "pile.patches", "from pile import put\nfrom up import lib\nput(lib, 'g', str)\n"
+    )
+    init = here.folder / "pile" / "__init__.py"
+    init.write_text(f"{helper}from pile import patches\n")
+    report = adopt(here, capsys, {}, "--observe")
+    assert report["left"] == []
+    assert set(report["observed"]["depths"]) == {"up.lib:g"}
 
 
 LEFT = {

@@ -63,6 +63,19 @@ def test_a_folder_is_a_project_or_a_package_of_one(tmp_path: Path, folder: str) 
     assert metadata.calls == [("pile:platform", "vllm.platform_plugins")]
 
 
+def test_entry_points_of_other_packages_are_not_the_pile_s(tmp_path: Path) -> None:
+    """They are of a project with several packages; the project as a whole has all."""
+    entry_points = '[project.entry-points."vllm.general_plugins"]\n'
+    entry_points += 'one = "one:register"\ntwo = "two.start:register"\n'
+    (tmp_path / "pyproject.toml").write_text(entry_points, "utf-8")
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "__init__.py").touch()
+    two = ("two.start:register", "vllm.general_plugins")
+    assert metadata_of(str(tmp_path / "two")).calls == [two]
+    assert two in metadata_of(str(tmp_path)).calls
+    assert len(metadata_of(str(tmp_path)).calls) == 2
+
+
 def test_an_installed_package_has_metadata() -> None:
     """What is not installed has none."""
     assert metadata_of("pytest").requirements

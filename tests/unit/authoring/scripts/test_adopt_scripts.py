@@ -173,6 +173,74 @@ def test_a_step_that_fails_is_listed_and_taken_back(
     assert without_effect["reason"] == "it changed nothing in up 1.0"
 
 
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (
+            f"sed -i 's/no such text/x/' {SITE}/up/lib.py",
+            "it changed nothing in up 1.0",
+        ),
+        (
+            f"sed -i 's/LIMIT = 2/LIMIT = 3/' {SITE}/up/gone.py",
+            "it ended with 2, and the script went on",
+        ),
+        (
+            f"sed -i 's/LIMIT = 2/(/; s/(' {SITE}/up/lib.py",
+            "it ended with 1, and the script went on",
+        ),
+        (
+            f"patch -p1 -d {SITE} -i gone.patch",
+            "it ended with 2, and the script went on",
+        ),
+    ],
+    ids=["no match", "no file", "no command", "no patch"],
+)
+def test_an_edit_that_does_nothing_is_listed_although_the_script_goes_on(
+    here: Path, capsys: pytest.CaptureFixture[str], edit: str, reason: str
+) -> None:
+    """With its own line and text; the other edits of the script are adopted."""
+    (here / "fix.sh").write_text(
+        f"sed -i 's/LIMIT = 1/LIMIT = 2/' {SITE}/up/lib.py\n"
+        f"{edit}\n"
+        f"sed -i 's/return a/return 1/' {SITE}/up/lib.py\n"
+    )
+    report = adopted(capsys, "fix.sh", code=1)
+    assert kinds(report) == {"lib": ["Replace", "Edit"]}
+    last = report["left"][-1]
+    assert last["reason"] == reason
+    assert last["line"] == 2
+    assert SITE not in last["code"]
+    assert last["code"].partition(" ")[0] in edit
+
+
+def test_a_trial_of_an_edit_is_no_edit(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script may ask whether a patch fits."""
+    (here / "a.patch").write_text(PATCH)
+    (here / "fix.sh").write_text(
+        "patch -p1 -R --dry-run -i a.patch || patch -p1 -i a.patch\n"
+        "sed -n '1p' up/lib.py\n"
+    )
+    report = adopted(capsys, "fix.sh")
+    assert kinds(report) == {"lib": ["Edit"]}
+
+
+def test_a_copy_of_a_file_that_is_not_there_is_listed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Docker would refuse it, so that no image has what is adopted."""
+    (here / "Dockerfile").write_text(
+        f"FROM x\nCOPY gone.py {SITE}/up/gone.py\n"
+        f"RUN sed -i 's/LIMIT = 1/LIMIT = 2/' {SITE}/up/lib.py\n"
+    )
+    report = adopted(capsys, "Dockerfile", code=1)
+    assert kinds(report) == {"lib": ["Replace"]}
+    (missing,) = report["left"]
+    assert missing["line"] == 2
+    assert missing["reason"] == "it copies what is not beside the Dockerfile"
+
+
 def test_a_copied_script_edits_the_copy(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
