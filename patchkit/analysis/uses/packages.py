@@ -38,6 +38,10 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     if path.is_file() or name.endswith(_ARCHIVES):
         if not path.is_file():
             raise UpstreamError(f"found no file {name!r}, expected a wheel")
+        if name.endswith(".py"):
+            raise UpstreamError(
+                f"found the single file {name!r}, expected a wheel, or the folder that it lies in"
+            )
         # The file is called `NAME-VERSION…`.
         return path.name.partition("-")[0], open_archive(path)
     if "=" in name:

@@ -62,8 +62,8 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 @click.option(
     "--observe/--no-observe",
     default=None,
-    help="Import the pile in a child process, call its entry points, and compare. The default "
-    "where upstream can be imported.",
+    help="Fail if the pile cannot be run in a child and watched; without either option it is "
+    "read alone then. --no-observe never runs it.",
 )
 @click.option(
     "--call",
@@ -149,7 +149,7 @@ def command(
 
     \b
     Examples:
-      patchkit adopt my_plugin --only my_plugin.patches --into my_pack --observe
+      patchkit adopt my_plugin --only my_plugin.patches --into my_pack
       patchkit adopt 4711.diff --into my_pack --releases vllm==0.32.0
       patchkit adopt --from-script fix.sh --into my_pack --releases vllm==0.32.0
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is

@@ -16,6 +16,7 @@ from patchkit.authoring.scripts.adopting import ScriptRows
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
 from patchkit.cli.report.scripts import script_json
+from patchkit.cli.report.words import count
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
@@ -80,10 +81,11 @@ def _print_pile(pile: PileRows, out: Console) -> None:
     """
     observed = pile.observed
     if observed:
-        inactive = (
-            f"\n{len(observed.inactive)} targets did not change: see --format json"
-        )
-        out.print(Text(inactive, "note"))
+        out.print()
+        if observed.inactive:
+            unchanged = count(len(observed.inactive), "target")
+            text = f"{unchanged} of rows did not change as the pile ran: --format json has them"
+            out.print(Text(text, "note"))
         _print_depths(observed, out)
     _print_list(
         "copies that the pile sets by hand; rebind=True on the original does that",
@@ -111,8 +113,8 @@ def _print_depths(observed: PileObservation, out: Console) -> None:
     if observed.depths:
         numbers = Counter(observed.depths.values())
         depths = ", ".join(f"{number} {depth}" for depth, number in numbers.items())
-        total = len(observed.depths)
-        out.print(Text(f"{total} changes were observed: {depths}", "note"))
+        total = count(len(observed.depths), "change")
+        out.print(Text(f"observed {total}: {depths}", "note"))
     if not observed.is_cut_off:
         out.print(Text("the child could reach the network", "note"))
     _print_list("statements that were never run", observed.not_run, out)

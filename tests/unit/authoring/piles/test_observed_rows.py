@@ -398,7 +398,7 @@ def test_it_observes_by_itself_where_upstream_is(
     here.module("pile.start", dedent(A_CLOSURE))
     words = [word for word in INTO_MINE if word != "--no-observe"]
     assert main(["adopt", "pile", *words, "--dry-run"]) == 0
-    assert "1 changes were observed: 1 decorated" in capsys.readouterr().out
+    assert "observed 1 change: 1 decorated" in capsys.readouterr().out
     here.module("pile.start", "open('was_run', 'w')\n" + dedent(A_CLOSURE))
     init = here.folder / "up" / "__init__.py"
     init.write_text("raise ImportError('no device')\n", "utf-8")
@@ -483,7 +483,7 @@ def test_a_pile_of_one_module(
     file.write_text(text, "utf-8")
     words = [*INTO_MINE, "--observe", "--call", "one:register"]
     assert main(["adopt", str(folder), *words]) == 0
-    assert "1 changes were observed: 1 taken" in capsys.readouterr().out
+    assert "observed 1 change: 1 taken" in capsys.readouterr().out
     start = f"import sys\nsys.path[:0] = [{str(folder)!r}, {str(folder / 'src')!r}]\n"
     call = "import one\none.register()\n"
     theirs = here.answer(f"{start}{call}{PROBE}", PATCHKIT="0")
