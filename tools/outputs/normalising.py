@@ -47,6 +47,11 @@ SUBSTITUTIONS = (
         "numbers of processes in JSON",
     ),
     Substitution(
+        re.compile(r'("space": ?)"[0-9a-f-]+:\d+"'),
+        r'\1"SPACE"',
+        "the boot and the namespace in which a pid counts",
+    ),
+    Substitution(
         re.compile(r"\bpid \d+\b"),
         "pid PID",
         "`probe` names processes by their numbers",
