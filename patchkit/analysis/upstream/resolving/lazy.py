@@ -31,9 +31,17 @@ _PASSES_NAME = re.compile(
 )
 _ASSIGNS = re.compile(
     rb"\bmodules\[\w+\](\.\w+)?\s*=[^=]|\bsetattr\((sys\.)?modules\[\w+\]"
-    rb"|\bmodules\[\w+\]\.__dict__"
+    rb"|\bexec\([^\n]*modules\[\w+\]\.__dict__"
 )
 """Code that puts a module into `sys.modules`, or sets names of one that is there."""
+_NAMES = re.compile(
+    rb"(?:\b(\w+)(?:\s*:[^=\n]+)?\s*=\s*)?(?:\w+\.)?modules\[\w+\]\.__dict__"
+)
+"""The names of a module that is there, and the variable that they are assigned to, if any."""
+_CHANGES = (
+    rb"%s(?:\[[^\]\n]+\]\s*=[^=]|\.(?:update|setdefault|pop|clear|__setitem__)\b)"
+)
+"""Code that changes a dict; for `%s` stands what it is called."""
 _REMOVES = re.compile(rb"\bdel\s+(?:\w+\.)?modules\[([^\]\n]+)\]")
 
 
@@ -123,8 +131,20 @@ def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
                 continue
             owner, _, name = dotted(node.func).rpartition(".")
             called = function_called(lookup, tree, owner, name)
-            if called is not None and _ASSIGNS.search(called.tree.source):
+            if called is not None and _sets_names(called.tree.source):
                 yield node
+
+
+def _sets_names(source: bytes) -> bool:
+    """Whether a text puts modules into `sys.modules`, or sets names of those that are there.
+
+    To read `sys.modules[module].__dict__` sets nothing.
+    """
+    if _ASSIGNS.search(source):
+        return True
+    written = {match[1] and rb"\b%s" % match[1] for match in _NAMES.finditer(source)}
+    called = {name or rb"\bmodules\[\w+\]\.__dict__" for name in written}
+    return any(re.search(_CHANGES % name, source) for name in called)
 
 
 def _returns(

@@ -145,3 +145,28 @@ def __getattr__(name):
     assert (resolution.state, resolution.is_sure) == ("present", False)
     resolution = resolve("", "tool", tool="def tool(): ...")
     assert (resolution.kind, resolution.is_sure) == (Kind.MODULE, True)
+
+
+@pytest.mark.parametrize(
+    ("uses", "state"),
+    [
+        (
+            "names: dict = sys.modules[module].__dict__\n    return names['f']",
+            "present",
+        ),
+        ("return sys.modules[module].__dict__['f']", "present"),
+        ("names = sys.modules[module].__dict__\n    names['f'] = 1", "undecidable"),
+        ("names = sys.modules[module].__dict__\n    names.update(f=1)", "undecidable"),
+        ("sys.modules[module].__dict__['f'] = 1", "undecidable"),
+        ("sys.modules[module].__dict__.pop('f')", "undecidable"),
+        ("exec('f = 1', sys.modules[module].__dict__)", "undecidable"),
+        ("sys.modules[module] = 1", "undecidable"),
+    ],
+)
+def test_a_module_that_gives_its_name_away(uses: str, state: str) -> None:
+    """It may be replaced, or get other names, unless who gets the name only reads the module."""
+    helper = f"import sys\ndef helped(module):\n    {uses}\n"
+    source = (
+        "from up.helper import helped\ndef f(): ...\n__getattr__ = helped(__name__)\n"
+    )
+    assert resolve(source, "f", helper=helper).state == state
