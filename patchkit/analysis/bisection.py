@@ -117,8 +117,8 @@ class Search:
         """Find the first candidate that makes the culprits fail, together with those before it.
 
         Returns:
-            Its position. If no trial has failed here, it is the last one, which is only assumed to
-            be it: the caller tries that. None if all patches together were tried, and do not fail.
+            Its position; the last one if every trial here has passed, which is not proven: the
+            caller tries that one. None if all patches together were tried, and do not fail.
         """
         # Together with the culprits, the first `passing_count` candidates pass, and the first
         # `failing_count` fail. Until a trial has failed, the latter are all candidates, which are
@@ -126,15 +126,16 @@ class Search:
         passing_count = 0
         failing_count = len(candidates)
         passed_trials = 0
+        has_failed = False
         while failing_count - passing_count > 1:
-            has_failed = failing_count < len(candidates)
-            # After several passes, all candidates are tried: does anything fail at all?
+            # After so many passes, all candidates are tried, once: does anything fail at all?
             is_doubtful = passed_trials == _TRUSTED_PASSES and not has_failed
             if is_doubtful and not self.fails(culprits.union(candidates)):
                 return None
             middle = passing_count + _lower_part(failing_count - passing_count)
             if self.fails(culprits.union(candidates[:middle])):
                 failing_count = middle
+                has_failed = True
             else:
                 passing_count = middle
                 passed_trials += 1

@@ -235,8 +235,9 @@ def _wording(resolver: Resolver, target: Target, resolution: Resolution) -> str 
     wording = wording_of(read, target.module, target.qualname)
     if wording is None or wording.module != resolution.module:
         return None
-    all_lines = [lines_of([node]) for node in resolution.nodes]
-    if sorted(wording.lines) != sorted(lines for lines in all_lines if lines):
+    # The same definition: both have found statements on the same lines.
+    resolved_ranges = [lines_of([node]) for node in resolution.nodes]
+    if sorted(wording.lines) != sorted(lines for lines in resolved_ranges if lines):
         return None
     return wording.mark
 

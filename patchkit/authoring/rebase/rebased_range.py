@@ -64,13 +64,18 @@ def leave_out(rebase: Rebase, release: CheckedRelease, reason: str) -> None:
 def _newly_allowed(
     rebase: Rebase, releases: Sequence[CheckedRelease]
 ) -> list[CheckedRelease]:
-    """List the releases that the carried row allows, and the row as it is does not."""
-    requires = rebase.requires
+    """List the releases that the carried row allows, and the row as it is does not.
+
+    The later release of the rebase is left out: the rebase itself has tried it.
+    """
+    original_requires = rebase.row.patch.requires
+    carried_requires = rebase.requires
     newly_allowed: list[CheckedRelease] = []
     for release in releases:
-        if release is rebase.new or _is_allowed(rebase.row.patch.requires, release):
+        was_allowed = _is_allowed(original_requires, release)
+        if release is rebase.new or was_allowed:
             continue
-        if _is_allowed(requires, release):
+        if _is_allowed(carried_requires, release):
             newly_allowed.append(release)
     return newly_allowed
 

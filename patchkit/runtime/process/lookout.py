@@ -311,14 +311,16 @@ class Verifier:
         if not self.may_start:
             return
         with self._guard:
-            self._wanted = True
+            self._wanted = (
+                True  # also if a fork prevents it now: `after_fork` starts it then
+            )
             thread = threading.Thread(
                 target=self._run,
                 args=(self._end, self.seconds),
                 name="patchkit-verify",
                 daemon=True,
             )
-            # Asked again, as a signal handler may have started it. In a fork, `after_fork` will.
+            # Asked again: `_guard` is reentrant, and a signal handler may have started it.
             if self.may_start and not self._forking:
                 self._thread = thread
                 try:
@@ -326,7 +328,7 @@ class Verifier:
                 except RuntimeError:  # the system allows no more threads
                     self._thread = None
                     return
-                atexit.unregister(self.stop)
+                atexit.unregister(self.stop)  # of an earlier start
                 atexit.register(self.stop)
 
     def stop(self) -> None:

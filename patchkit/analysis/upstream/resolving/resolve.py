@@ -159,7 +159,10 @@ class Resolution:
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:
-        """The variants without fallbacks for an optional import; all if there are only these."""
+        """The variants that tell state, kind and signature; all if there are only fallbacks.
+
+        A stand-in from `except ImportError`, such as `X = None`, must not make them undecidable.
+        """
         regular = tuple(
             variant for variant in self.variants if not variant.is_import_fallback
         )
