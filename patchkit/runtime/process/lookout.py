@@ -311,9 +311,7 @@ class Verifier:
         if not self.may_start:
             return
         with self._guard:
-            self._wanted = (
-                True  # also if a fork prevents it now: `after_fork` starts it then
-            )
+            self._wanted = True  # if a fork goes on now, `after_fork` starts it
             thread = threading.Thread(
                 target=self._run,
                 args=(self._end, self.seconds),
