@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.analysis import upstream, uses
+from patchkit.analysis.check.shared_scan import SharedScan
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question
 from patchkit.core.rows.target import Target
 
-_PARSED_BYTES = 6 << 20
+_PARSED_BYTES = 3 << 20
 """How many bytes of source stay parsed, of all releases together."""
 _FETCHING = 3
 """How many releases fetch files at once: the one that is looked into, and the next two."""
@@ -44,8 +45,8 @@ class FactStore:
         self.parsed = ParsedFiles(_PARSED_BYTES)
         # Acquired to fetch files of a release.
         self.fetching = threading.BoundedSemaphore(_FETCHING)
-        # Acquired to look targets up in a release, while others fetch files.
-        self.resolving = threading.Lock()
+        # Those that look targets up in a release take turns, while others fetch files.
+        self.scan = SharedScan()
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()
