@@ -182,9 +182,10 @@ def _code_version() -> str:
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
-    # What `similar_names` finds is stored too, and that module is in neither of these packages.
-    similar_names = Path(__file__).with_name("similar_names.py")
-    digest.update(similar_names.read_bytes())
+    # What these find is stored too, and they are in neither of these packages.
+    for name in ("late_attributes.py", "similar_names.py"):
+        module = Path(__file__).with_name(name)
+        digest.update(module.read_bytes())
     major, minor = sys.version_info[:2]
     code_hash = digest.hexdigest()[:16]
     return f"{major}.{minor} {code_hash}"

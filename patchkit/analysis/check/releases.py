@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -69,6 +69,25 @@ class CheckedRelease:
         return {
             Target.parse(text): Facts.of_data(data) for text, data in stored.items()
         }
+
+    @functools.cached_property
+    def late_attributes(self) -> dict[Target, str]:
+        """What sets attributes that classes lack, in words, '' for nothing, as far as known."""
+        stored = None
+        if self.store:
+            stored = self.store.get("late attributes", self.key)
+        return {Target.parse(text): words for text, words in (stored or {}).items()}
+
+    def keep_late_attributes(self, found: Mapping[Target, str]) -> None:
+        """Remember what sets attributes that classes lack, and store it.
+
+        Args:
+            found: The words by target.
+        """
+        self.late_attributes.update(found)
+        if self.store:
+            data = {str(target): words for target, words in self.late_attributes.items()}
+            self.store.put("late attributes", self.key, data)
 
     @functools.cached_property
     def resolver(self) -> Resolver:
