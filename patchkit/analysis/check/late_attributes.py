@@ -56,7 +56,7 @@ def find_late_attributes(
 
     def work(release: CheckedRelease) -> None:
         if lost[release]:
-            found = {target: "" for target in lost[release]}
+            found = dict.fromkeys(lost[release], "")
             found.update(search.setters(release, lost[release]))
             release.keep_late_attributes(found)
             release.forget_sources()
@@ -199,7 +199,8 @@ def _settings(text: bytes, names: set[str]) -> Iterator[_Setting]:
 def _searched_folder(module: str, release: CheckedRelease) -> str:
     """Return the folder that is searched for a class of a module, with a slash at the end.
 
-    It is '' for site-packages itself. Of a release on this machine that is all of the package, which costs little to read.
+    It is '' for site-packages itself. Of a release on this machine it is the whole package, which
+    costs little to read.
     """
     if release.is_local:
         return module.partition(".")[0] + "/"

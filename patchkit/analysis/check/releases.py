@@ -86,7 +86,9 @@ class CheckedRelease:
         """
         self.late_attributes.update(found)
         if self.store:
-            data = {str(target): words for target, words in self.late_attributes.items()}
+            data = {
+                str(target): words for target, words in self.late_attributes.items()
+            }
             self.store.put("late attributes", self.key, data)
 
     @functools.cached_property
