@@ -44,11 +44,11 @@ class AlikeTrees(NamedTuple):
 
     Args:
         root: The root of the first tree, which stands for all.
-        count: How many trees there are.
+        number: How many trees there are.
     """
 
     root: ProcessStatus
-    count: int
+    number: int
 
 
 class OptionalColumns(NamedTuple):
@@ -148,8 +148,8 @@ def _cells(
     """
     first = line.processes[0]
     is_root = not line.guide
-    count = trees.count if is_root else len(line.processes)
-    is_of_many = trees.count > 1 or len(line.processes) > 1
+    count = trees.number if is_root else len(line.processes)
+    is_of_many = trees.number > 1 or len(line.processes) > 1
     yield Text.assemble(
         (line.guide, "note"),
         _label(line.processes, count),
@@ -158,7 +158,7 @@ def _cells(
     )
     if optional.node:
         node = plain(first.host)
-        if trees.count > 1:
+        if trees.number > 1:
             node.append(" …")
         yield node
     yield f"{first.pid} …" if is_of_many else str(first.pid)
