@@ -1,5 +1,6 @@
 """Makes names for the bodies and the rows of a pile."""
 
+import re
 from collections.abc import Collection
 
 
@@ -37,3 +38,16 @@ def body_word(module: str, base: str) -> str:
         word = part.removeprefix("patch_")
         words.append(word.strip("_"))
     return "_".join(words).lower() or "pile"
+
+
+def row_name(word: str, key: str, taken: Collection[str]) -> str:
+    """Return a name that no row has yet: `lib-engine-step` for `Engine.step` of `lib`.
+
+    Args:
+        word: The word for the module of the pile.
+        key: What the row is for, as a dotted name; '' for the whole module.
+        taken: The names that rows have.
+    """
+    name = "-".join([word, *key.split(".")[-2:]]).lower()
+    plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
+    return unused(plain_name or "row", taken)
