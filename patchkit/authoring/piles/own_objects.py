@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from patchkit.authoring.piles.bodies import BodyText
+from patchkit.authoring.piles.bodies import module_text
 from patchkit.authoring.piles.closure_factories import (
     ClosureFactory,
     closure_factories,
@@ -274,9 +274,7 @@ class OwnObjects:
             pile.bodies[word] = ""
         pile.codes.update(self.codes)
         for reader in readers:
-            title = f"Adopted from {pile.origin}: {reader.module.path}"
-            body_text = BodyText(reader, self.codes, self._readers)
-            text = body_text.text(" ".join(title.split()))
+            text = module_text(reader, self.codes, self._readers, pile.origin)
             pile.bodies[last_of(self.codes[reader.module.name])] = text
         packages = [
             name for name in self.codes if self._readers[name].module.is_package

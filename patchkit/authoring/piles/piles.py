@@ -18,6 +18,12 @@ from patchkit.authoring.piles.guards import (
     old_pile,
     unclear_conditions,
 )
+from patchkit.authoring.piles.helper_modules import (
+    add_helpers,
+    imports_of_pile,
+    is_kept_off,
+    texts_of,
+)
 from patchkit.authoring.piles.hooks import REPLACE
 from patchkit.authoring.piles.observed import PileObservation
 from patchkit.authoring.piles.pile_imports import imported_modules
@@ -83,12 +89,8 @@ class PileRows(AdoptedRows):
         self._imported = imported_modules(self.readers)
         expressible = [reader for reader in self.readers if reader.expressible]
         self._patching = {reader.module.name for reader in expressible}
-        self._base = common_package(self._patching)
-
-    @property
-    def base(self) -> str:
-        """The package that contains all modules of the pile with rows; '' where there is none."""
-        return self._base
+        self.base = common_package(self._patching)
+        """The package that contains all modules with rows; '' where there is none."""
 
     @property
     def project(self) -> str:
@@ -105,6 +107,8 @@ class PileRows(AdoptedRows):
         # All of them before any row is made: in a body, imports of the pile's modules become
         # imports of the modules in `codes`.
         self.codes = {builder.reader.module.name: builder.code for builder in builders}
+        with_code = [builder.reader for builder in builders]
+        helpers = add_helpers(self, with_code)
         for builder in builders:
             builder.run()  # adds to `patches` and `bodies`
         self.patches = list(chained(self.patches))
@@ -113,7 +117,9 @@ class PileRows(AdoptedRows):
             builder for builder in builders if last_of(builder.code) in self.bodies
         ]
         if self.patches:
+            self.bodies |= texts_of(helpers, self.codes, self.readers, self.origin)
             self._switch_off(with_bodies)
+            self.left += imports_of_pile([*with_code, *helpers], self.codes)
 
     def _builders(self) -> list["_ModuleRows"]:
         """Return what makes the rows of each module; list what no row can express."""
@@ -124,7 +130,7 @@ class PileRows(AdoptedRows):
             self._list_unexpressed(reader)
             if not reader.expressible:
                 continue
-            word = unused(body_word(reader.module.name, self._base), words)
+            word = unused(body_word(reader.module.name, self.base), words)
             words.append(word)
             guard = guard_of(reader, self.readers, upstream)
             self.left += unclear_conditions(guard, reader.module.name)
@@ -151,9 +157,7 @@ class PileRows(AdoptedRows):
         modules = [builder.reader.module for builder in builders]
         codes = {builder.reader.module.name: builder.code for builder in builders}
         for module in modules:
-            top = module.name.partition(".")[0]
-            beside = [name for name in codes if name.partition(".")[0] == top]
-            if common_package(beside):
+            if is_kept_off(module.name, codes):
                 self.stand_ins[module.name] = codes[module.name]
             else:
                 self.left.append(

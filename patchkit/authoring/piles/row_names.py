@@ -1,10 +1,10 @@
 """Makes names for the bodies and the rows of a pile."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 
-def unused(name: str, names: Collection[str]) -> str:
+def unused(name: str, names: Iterable[str]) -> str:
     """Return a name that is not taken: the name itself, or with a number, such as `lib_2`.
 
     Args:
@@ -15,9 +15,10 @@ def unused(name: str, names: Collection[str]) -> str:
     separator = "_"
     if "-" in name:
         separator = "-"
+    taken = set(names)
     free_name = name
     number = 2
-    while free_name in names:
+    while free_name in taken:
         free_name = f"{name}{separator}{number}"
         number += 1
     return free_name
