@@ -13,6 +13,7 @@ from importlib.util import decode_source
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.authoring.piles.guards import bound
 from patchkit.authoring.piles.hooks import decorator_text
+from patchkit.authoring.piles.pile_files import file_changes
 from patchkit.authoring.piles.pile_imports import binds_used_package
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement, is_check
@@ -320,7 +321,12 @@ class BodyText:
             # which is before the row is applied.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node)
-        changed_source = applied(self._source, self._changes)
+        name = self._free("FILE_OF_PILE")
+        changes = [
+            *self._changes,
+            *file_changes(self._reader.module, self._source, name),
+        ]
+        changed_source = applied(self._source, changes)
         text = changed_source.decode().rstrip()
         # The body is UTF-8. A blank line moves the module's declaration of another encoding to the
         # third line, where Python ignores it.

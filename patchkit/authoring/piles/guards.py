@@ -100,6 +100,10 @@ def {name}():
 _UNCLEAR = (
     "it asks for the version, and no bounds say the same: the rows ask it at run time"
 )
+_MOVED = frozenset({"__file__", "__name__", "__package__", "__path__", "__spec__"})
+_MOVED_REASON = (
+    "the body asks it, and there it is that of the body: the rows may not be applied"
+)
 CODE = "code."
 """The prefix of names in a guarded body: it imports the module with the code as `code`."""
 
@@ -113,7 +117,7 @@ class Guard(NamedTuple):
         test: All other conditions, as an expression; '' for none.
         statements: The statements of the importing module that bind the names of the test.
         place: The file and the line of the import, such as `pile/__init__.py:3`.
-        unclear: The conditions among them that ask for the version in an unknown form.
+        remarks: What a person has to look at, and why.
     """
 
     requires: Sequence[str] = ()
@@ -121,7 +125,7 @@ class Guard(NamedTuple):
     test: str = ""
     statements: Sequence[str] = ()
     place: str = ""
-    unclear: Sequence[str] = ()
+    remarks: Sequence[tuple[str, str]] = ()
 
     def body(self, code: str, names: Sequence[str], title: str) -> str:
         """Return the text of a body that imports the module's code only if the test holds.
@@ -216,7 +220,7 @@ def _guard(importer: PileReader, pile_import: PileImport, upstream: Upstream) ->
     versions = VersionTests(importer.scope, importer.module.tree, upstream)
     bounds = list[str]()
     tests = list[ast.expr]()
-    unclear = list[ast.expr]()
+    remarks = list[tuple[str, str]]()
     is_required = True
     for condition in parts_of(pile_import.conditions):
         own_bounds = versions.bounds(condition)
@@ -227,7 +231,7 @@ def _guard(importer: PileReader, pile_import: PileImport, upstream: Upstream) ->
         else:
             tests.append(condition)
             if versions.is_unclear(condition):
-                unclear.append(condition)
+                remarks.append((ast.unparse(condition), _UNCLEAR))
     requires = list[str]()
     if bounds:
         # Several conditions may give the same bound.
@@ -237,20 +241,23 @@ def _guard(importer: PileReader, pile_import: PileImport, upstream: Upstream) ->
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
     statements = _statements_for(importer, names_in(test))
     place = f"{importer.module.path}:{pile_import.line}"
-    asked = [ast.unparse(condition) for condition in unclear]
-    return Guard(requires, is_required, ast.unparse(test), statements, place, asked)
+    test_text = ast.unparse(test)
+    for text in (*statements, test_text):
+        if not _MOVED.isdisjoint(names_in(ast.parse(text))):
+            remarks.append((text, _MOVED_REASON))
+    return Guard(requires, is_required, test_text, statements, place, remarks)
 
 
-def unclear_conditions(guard: Guard, module: str) -> Iterator[UnexpressedCode]:
-    """Yield the conditions that ask for the version in an unknown form, for the list.
+def remarks_on(guard: Guard, module: str) -> Iterator[UnexpressedCode]:
+    """Yield what a person has to look at in conditions, for the list.
 
     Args:
         guard: The conditions under which a module is imported.
         module: The name of the module.
     """
     path, _, line = guard.place.rpartition(":")
-    for test in guard.unclear:
-        yield UnexpressedCode(path, int(line), test, _UNCLEAR, module)
+    for code, reason in guard.remarks:
+        yield UnexpressedCode(path, int(line), code, reason, module)
 
 
 def _is_block(condition: ast.expr) -> bool:

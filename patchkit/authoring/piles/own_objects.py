@@ -211,7 +211,7 @@ class OwnObjects:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader) or any(moved_names(reader)):
+            if not _only_defines(reader) or _has_moved_names(reader):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]
@@ -310,3 +310,8 @@ def _only_defines(reader: PileReader) -> bool:
     """
     sets_at_import = any(not placement.function for placement in reader.placements)
     return not sets_at_import and not reader.module.rebound_in_functions()
+
+
+def _has_moved_names(reader: PileReader) -> bool:
+    """Whether a name of a module means something else in the pack, and its text cannot say what."""
+    return any(node.id != "__file__" for node in moved_names(reader))

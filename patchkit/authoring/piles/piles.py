@@ -16,7 +16,7 @@ from patchkit.authoring.piles.guards import (
     guarded,
     last_of,
     old_pile,
-    unclear_conditions,
+    remarks_on,
 )
 from patchkit.authoring.piles.helper_modules import (
     add_helpers,
@@ -133,7 +133,7 @@ class PileRows(AdoptedRows):
             word = unused(body_word(reader.module.name, self.base), words)
             words.append(word)
             guard = guard_of(reader, self.readers, upstream)
-            self.left += unclear_conditions(guard, reader.module.name)
+            self.left += remarks_on(guard, reader.module.name)
             narrow(reader.placements, reader.module.tree, upstream)
             builders.append(_ModuleRows(self, reader, guard, word))
         return builders
