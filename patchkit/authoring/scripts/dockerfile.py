@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _CONTINUED = re.compile(r"\\\s*$")
-_DOCUMENT = re.compile(r"(?<!<)<<(-?)([\"']?)(\w+)\2")
+_DOCUMENT = re.compile(r"(?<!<)<<(-?)([\"']?)([A-Za-z_][\w.-]*)\2")
 _FLAG = re.compile(r"\s*--(\w[\w-]*)(?:=(\S+))?(?=\s)")
 _WITH_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
 _COMMENT = "#"

@@ -4,7 +4,11 @@ import re
 import shlex
 from pathlib import Path, PurePosixPath
 
-from patchkit.authoring.scripts.dockerfile import Instruction, read_instructions
+from patchkit.authoring.scripts.dockerfile import (
+    Document,
+    Instruction,
+    read_instructions,
+)
 from patchkit.authoring.scripts.paths import PathRules
 from patchkit.authoring.scripts.plan import (
     FileCopy,
@@ -176,14 +180,18 @@ class DockerfileSteps:
         shown = f"{instruction.keyword} {instruction.text}"
         # With `--from`, the files are of another stage or image, and not at hand.
         is_from_elsewhere = "from" in dict(instruction.flags)
-        if is_from_elsewhere or instruction.documents or len(words) < 2:
+        if is_from_elsewhere or len(words) < 2:
             self._leave_out(instruction, shown)
             return
         *sources, target = [self._expanded(word) for word in words]
+        documents = {document.start: document for document in instruction.documents}
         is_folder = target.endswith("/") or len(sources) > 1
         copies: list[FileCopy] = []
         for pattern in sources:
-            matching = self._matching(pattern)
+            if pattern in documents:
+                matching = [self._written(documents[pattern])]
+            else:
+                matching = self._matching(pattern)
             into_package = self._target(self._absolute(target)).is_relative_to(
                 self._workspace.site
             )
@@ -211,6 +219,19 @@ class DockerfileSteps:
         step = Step(self._file, instruction.line, text, site, (), copies, rules)
         self.plan.steps.append(step)
 
+    def _written(self, document: Document) -> Path:
+        """Write a document of the Dockerfile to a file, and return the file.
+
+        Variables in it have their values, unless the word that begins it is in quotes.
+        """
+        number = len(self.plan.steps)
+        file = self._workspace.tools / f"documents_{number}" / document.name
+        file.parent.mkdir(exist_ok=True)
+        is_quoted = document.start.endswith(("'", '"'))
+        text = document.text if is_quoted else self._expanded(document.text)
+        file.write_text(text, "utf-8")
+        return file
+
     def _matching(self, pattern: str) -> list[Path]:
         """Return the files and folders beside the Dockerfile that a pattern names."""
         relative = pattern.removeprefix("./").strip("/")
@@ -223,8 +244,9 @@ class DockerfileSteps:
 
         None is made of what is too large, or lies in another folder than the Dockerfile's.
         """
+        is_document = source.is_relative_to(self._workspace.tools)
         is_inside = source.resolve().is_relative_to(self._context)
-        if not is_inside or not is_small(source):
+        if not (is_inside or is_document) or not is_small(source):
             return []
         target = self._target(path)
         # Paths of the image to a file beside the package are to lead to its copy from now on.

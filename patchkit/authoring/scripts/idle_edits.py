@@ -106,7 +106,8 @@ class IdleEdits:
         """Return the file that an edit of a text stands in, as a person knows it, and the line."""
         path = Path(idle.file)
         source = _source_of(path, self._sources)
-        is_made_by_script = path.is_relative_to(self._workspace.folder) and not source
+        origin = source or path
+        is_made_by_script = origin.is_relative_to(self._workspace.folder)
         if not idle.file or is_made_by_script:
             # The program stands in a document or an option, and knows no line of the script.
             lines = _lines_of(Path(step.file))

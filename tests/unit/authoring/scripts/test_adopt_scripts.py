@@ -322,3 +322,30 @@ def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) ->
         assert main(["adopt", *words, *INTO_MINE]) == 2
         assert fault in capsys.readouterr().err
     assert not (here / "mine").exists()
+
+
+def test_documents_of_a_dockerfile_are_copied(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Into the package as modules, elsewhere as programs that later lines run."""
+    (here / "Dockerfile").write_text(
+        "FROM x\n"
+        "ARG LEAST=3\n"
+        f"COPY <<one.py <<'two.py' {SITE}/up/\n"
+        "ONE = $LEAST\n"
+        "one.py\n"
+        "TWO = '$LEAST'\n"
+        "two.py\n"
+        "COPY <<-'EOF' /opt/fix.py\n"
+        f"p = '{SITE}/up/lib.py'\n"
+        "t = open(p).read()\n"
+        "open(p, 'w').write(t.replace('a + L', 'a - L').replace('no such', 'x'))\n"
+        "EOF\n"
+        "RUN python3 /opt/fix.py\n"
+    )
+    report = adopted(capsys, "Dockerfile", code=1)
+    assert kinds(report) == {"lib": ["Edit"], "one": ["Provide"], "two": ["Provide"]}
+    assert "ONE = 3" in (here / "mine" / "patch_one.py").read_text()
+    assert "TWO = '$LEAST'" in (here / "mine" / "patch_two.py").read_text()
+    (left,) = report["left"]
+    assert (left["file"], left["line"]) == ("Dockerfile", 11)
