@@ -3,7 +3,7 @@
 
 `python studies/adopt_scripts.py` asks the package index; with a word behind it, it takes the edits
 with that in their names. They are those of `script_edits.py` and `more_script_edits.py`: lines of
-sed, Python programs, lines of Dockerfiles, and diffs. Each is run with `bash`, `python3` or
+sed, Python programs, lines of Dockerfiles, and diffs. Each is run with a shell, `python3` or
 `git apply` on a copy of the release, and adopted with `patchkit adopt`. A definition counts as the
 same if the rows lead to the syntax tree that the tool has left, and as listed if adopt says that it
 is in no row. It ends with 1 if one is neither, or if an edit that changes nothing is not listed.
@@ -140,7 +140,7 @@ def run_own_tool(
     own.write_text(edit.text.replace("SITE", str(reference)))
     command = edit.command.replace("SITE", str(reference)).replace("FILE", str(own))
     done = subprocess.run(
-        ["bash", "-c", command],
+        ["bash" if "pushd" in command else "sh", "-c", command],
         cwd=reference,
         capture_output=True,
         text=True,
@@ -226,7 +226,10 @@ class Rows:
         edited = None
         for patch in self._patches:
             for change in patch.changes:
-                if str(change.place) != target:
+                place = str(change.place)
+                if isinstance(change, AddField):
+                    place = f"{place}.{change.name}"
+                if place != target:
                     continue
                 if isinstance(change, Edit):
                     edit = TextEdit(change.old, change.new, change.count)
