@@ -24,7 +24,7 @@ from patchkit.authoring.scripts.workspace import Workspace
 _EDITS = re.compile(
     r"(?:^|[\s;&|({/])"
     r"(?:sed|perl|patch|g?awk|ed|ex|cp|mv|rm|ln|install|tee|truncate|touch"
-    r"|git\s+(?:-C\s+\S+\s+)?apply|bash|sh|python3?(?:\.\d+)?(?!\S|\s+-m\b))(?=\s|$)"
+    r"|git\s+(?:-[Cc]\s+\S+\s+)*(?:apply|am)|bash|sh|python3?(?:\.\d+)?(?!\S|\s+-m\b))(?=\s|$)"
     r"|>"
 )
 """Finds a program that may edit a file, or `>`."""

@@ -137,3 +137,27 @@ def test_what_a_script_answers_is_not_listed(
     report = adopted(capsys, "fix.sh")
     assert kinds(report) == {"lib": ["Replace", "Edit"]}
     assert report["left"] == []
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.parametrize(
+    ("command", "listed"),
+    [
+        ("cd /src/up && git am /opt/diffs/mail.patch", []),
+        ("git -c user.name=A -C /src/up am -3 /opt/diffs/mail.patch", []),
+        (
+            "cd /src/up && git am /opt/diffs/unfit.patch || git am --abort",
+            ["git am /opt/diffs/unfit.patch"],
+        ),
+    ],
+)
+def test_git_am_in_a_dockerfile(
+    diffs: Path, capsys: pytest.CaptureFixture[str], command: str, listed: list[str]
+) -> None:
+    """In a checkout, whose place the copy takes."""
+    (diffs / "Dockerfile").write_text(
+        f"FROM x\nWORKDIR /src/up\nRUN {FIRST}COPY *.patch /opt/diffs/\nRUN {command}\n"
+    )
+    report = adopted(capsys, "Dockerfile", code=bool(listed))
+    assert kinds(report) == {"lib": ["Replace"] if listed else ["Replace", "Edit"]}
+    assert [left["code"] for left in report["left"]] == listed
