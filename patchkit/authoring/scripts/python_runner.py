@@ -31,7 +31,7 @@ def main() -> None:
             source = file.read()
         name = first = original or first
         folder = os.path.dirname(os.path.abspath(name))  # noqa: PTH100, PTH120
-        module.__file__ = name
+        module.__file__ = os.path.abspath(name)  # noqa: PTH100
     sys.argv = [first, *others]
     sys.path[0] = folder
     watch = _loaded("edit_watch", tools)

@@ -144,6 +144,34 @@ def test_a_program_is_watched_wherever_it_stands(
     assert left["line"] == line
 
 
+@pytest.mark.processes
+def test_a_program_finds_its_file_and_arguments(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also after it has left its folder, and with a program on its standard input."""
+    (here / "tool.py").write_text(
+        "import os, sys, dataclasses\n"
+        "os.chdir('up')\n"
+        "assert os.path.samefile(os.path.dirname(__file__), '..'), __file__\n"
+        "assert sys.argv == ['tool.py', 'a b', '-c'] and __name__ == '__main__'\n"
+        "@dataclasses.dataclass\n"
+        "class Box:\n"
+        "    value: 'int' = 2\n"
+        "t = open('lib.py').read()\n"
+        "open('lib.py', 'w').write(t.replace('LIMIT = 1', f'LIMIT = {Box().value}'))\n"
+    )
+    (here / "fix.sh").write_text(
+        "set -e\npython3 -W ignore -u tool.py 'a b' -c\n"
+        "python3 - x <<'PY'\nimport sys\nassert sys.argv == ['-', 'x']\n"
+        "assert '__file__' not in globals()\nPY\n"
+        "echo 'import sys; assert sys.path[0] == \"\"' | python3\n"
+        'python3 -c \'import sys; sys.exit(sys.argv != ["-c", "y"])\' y\n'
+        "if python3 -c 'raise SystemExit(3)'; then exit 1; else test $? = 3; fi\n"
+    )
+    report = adopted(capsys, "fix.sh")
+    assert kinds(report) == {"lib": ["Replace"]}
+
+
 def test_a_watched_program_does_what_it_did() -> None:
     """Its calls and comparisons have the same values, by the same names."""
     text = (
