@@ -60,6 +60,11 @@ def moved_names(reader: PileReader) -> Iterator[ast.Name]:
             continue  # nobody runs a module of a pile as a program
         if isinstance(node, ast.Name) and node.id in _MOVED:
             yield node
+        # In `sys.modules[__name__].__file__`, the module may be any, and its file may not.
+        if isinstance(node, ast.Attribute) and node.attr in _MOVED:
+            owner = node.value
+            if isinstance(owner, ast.Subscript):
+                unread.append(owner.slice)
         if not _takes_own_name(node):
             unread += reversed(list(ast.iter_child_nodes(node)))
 

@@ -19,6 +19,8 @@ USES = {
     "logger = logging.getLogger(__name__)": [],
     "logger = init_logger(__name__)": [],
     "this = sys.modules[__name__]": [],
+    "path = sys.modules[__name__].__file__": ["__name__"],
+    "path = sys.modules['pile'].__file__": [],
     "if __name__ == '__main__':\n    print(__file__)": [],
     "if __name__ != '__main__':\n    pass": ["__name__"],
     "if __name__.startswith('pile'):\n    pass": ["__name__"],
