@@ -72,6 +72,22 @@ def read_instructions(text: str) -> list[Instruction]:
     return list(_instructions(text.replace("\r\n", "\n").split("\n")))
 
 
+def mount_options(text: str) -> dict[str, str]:
+    """Read the value of `--mount`, such as `type=bind,source=a,target=/b`, by name.
+
+    Args:
+        text: The value.
+
+    Returns:
+        The options.
+    """
+    options: dict[str, str] = {}
+    for option in text.split(","):
+        name, _, value = option.partition("=")
+        options[name] = value
+    return options
+
+
 def _instructions(lines: Sequence[str]) -> Iterator[Instruction]:
     """Yield the instructions in some lines, each with the documents that follow it."""
     index = 0

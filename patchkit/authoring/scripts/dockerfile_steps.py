@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from patchkit.authoring.scripts.dockerfile import (
     Document,
     Instruction,
+    mount_options,
     read_instructions,
 )
 from patchkit.authoring.scripts.paths import PathRules
@@ -325,7 +326,7 @@ class DockerfileSteps:
         """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
         copies: list[FileCopy] = []
         for name, value in instruction.flags:
-            options = _mount_options(value)
+            options = mount_options(value)
             if name != "mount" or options.get("type", "bind") != "bind":
                 continue
             if "from" in options:
@@ -379,15 +380,6 @@ class DockerfileSteps:
     def _leave_out(self, instruction: Instruction, text: str) -> None:
         """List what is not run."""
         self.plan.left_out.append(LeftOutStep(self._file, instruction.line, text))
-
-
-def _mount_options(text: str) -> dict[str, str]:
-    """Read the value of `--mount`, such as `type=bind,source=a,target=/b`, by name."""
-    options: dict[str, str] = {}
-    for option in text.split(","):
-        name, _, value = option.partition("=")
-        options[name] = value
-    return options
 
 
 def _joined(commands: list[ShellCommand]) -> str:
