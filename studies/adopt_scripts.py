@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Adopt fifty text edits of vLLM, run each by its own tool, too, and compare the functions.
+"""Adopt a hundred text edits of vLLM, run each by its own tool, too, and compare the functions.
 
-`python studies/adopt_scripts.py` asks the package index. The edits are those of `script_edits.py`:
-lines of sed, Python programs, lines of Dockerfiles, and diffs. Each is run with `sh`, `python3` or
+`python studies/adopt_scripts.py` asks the package index; with a word behind it, it takes the edits
+with that in their names. They are those of `script_edits.py` and `more_script_edits.py`: lines of
+sed, Python programs, lines of Dockerfiles, and diffs. Each is run with a shell, `python3` or
 `git apply` on a copy of the release, and adopted with `patchkit adopt`. A definition counts as the
 same if the rows lead to the syntax tree that the tool has left, and as listed if adopt says that it
-is in no row. It ends with 1 if one is neither.
+is in no row. It ends with 1 if one is neither, or if an edit that changes nothing is not listed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from script_edits import DIFF, DOCKERFILE, PYTHON, SED
+import more_script_edits
+import script_edits
 
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
@@ -58,23 +60,31 @@ class Publication(NamedTuple):
 
 def publications(reference: Path) -> Iterator[Publication]:
     """Every edit as the file that it would be."""
-    for number, text in enumerate(SED, 1):
-        yield Publication(f"sed_{number}.sh", text + "\n", "sh FILE")
-    for number, text in enumerate(PYTHON, 1):
-        yield Publication(f"patcher_{number}.py", text, "PYTHONPATH=. python3 FILE")
-    for number, text in enumerate(DOCKERFILE, 1):
-        file = f"FROM vllm/vllm-openai:v0.32.0\n{text}\n"
-        yield Publication(f"Dockerfile.edit_{number}", file, shell_of(text))
-    for number, replacements in enumerate(DIFF, 1):
-        text = diff_of(reference, replacements)
-        yield Publication(f"change_{number}.diff", text, "git apply FILE")
+    for start, edits in (("", script_edits), ("more_", more_script_edits)):
+        for number, text in enumerate(edits.SED, 1):
+            yield Publication(f"{start}sed_{number}.sh", text + "\n", "sh FILE")
+        for number, text in enumerate(edits.PYTHON, 1):
+            command = "PYTHONPATH=. python3 FILE"
+            yield Publication(f"{start}patcher_{number}.py", text, command)
+        for number, text in enumerate(edits.DOCKERFILE, 1):
+            file = f"FROM vllm/vllm-openai:v0.32.0\n{text}\n"
+            name = f"Dockerfile.{start}edit_{number}"
+            yield Publication(name, file, shell_of(text))
+        for number, replacements in enumerate(edits.DIFF, 1):
+            text = diff_of(reference, replacements)
+            yield Publication(f"{start}change_{number}.diff", text, "git apply FILE")
 
 
 def shell_of(dockerfile: str) -> str:
     """What a person would type for the lines of a Dockerfile, without installations."""
     text = re.sub(r"\\\n", "", dockerfile)
     text = re.sub(r"^WORKDIR (\S+)$", r"cd \1", text, flags=re.M)
-    text = re.sub(r"^ENV (\S+)$", r"\1", text, flags=re.M)
+    text = re.sub(r"^(?:ENV|ARG) (\S+)$", r"\1", text, flags=re.M)
+    text = re.sub(r"^SHELL .*\n", "", text, flags=re.M)
+    text = re.sub(r"^COPY <<EOF (\S+)$", r"cat > \1 <<EOF", text, flags=re.M)
+    whole = re.fullmatch(r"RUN <<EOF\n(.*)EOF", text, flags=re.S)
+    if whole:
+        return whole[1]
     text = re.sub(r"apt-get [^&]*&&", "", text)
     text = text.replace("&&     rm -rf /var/lib/apt/lists/*", "")
     words = re.fullmatch(r"RUN (\[.*\])", text)
@@ -119,13 +129,18 @@ def unpack(folder: Path) -> None:
         subprocess.run([*GIT, *words], cwd=folder, check=True)
 
 
-def run_own_tool(edit: Publication, file: Path, reference: Path) -> dict[str, bytes]:
-    """Run an edit by its own tool; return the modules that it has changed, and take them back."""
+def run_own_tool(
+    edit: Publication, file: Path, reference: Path
+) -> dict[str, bytes | None]:
+    """Run an edit by its own tool; return the modules that it has changed, and take them back.
+
+    None stands for a module that is gone.
+    """
     own = file.with_name(f"own_{edit.name}")
     own.write_text(edit.text.replace("SITE", str(reference)))
     command = edit.command.replace("SITE", str(reference)).replace("FILE", str(own))
     done = subprocess.run(
-        ["sh", "-c", command],
+        ["bash" if "pushd" in command else "sh", "-c", command],
         cwd=reference,
         capture_output=True,
         text=True,
@@ -140,7 +155,10 @@ def run_own_tool(edit: Publication, file: Path, reference: Path) -> dict[str, by
         check=True,
     )
     paths = [line[3:] for line in listed.stdout.splitlines()]
-    changed = {path: (reference / path).read_bytes() for path in paths}
+    changed: dict[str, bytes | None] = {}
+    for path in paths:
+        file = reference / path
+        changed[path] = file.read_bytes() if file.exists() else None
     for words in (["checkout", "-q", "."], ["clean", "-fdq"]):
         subprocess.run([*GIT, *words], cwd=reference, check=True)
     return {path: text for path, text in changed.items() if path.endswith(".py")}
@@ -178,6 +196,18 @@ def marked(text: str) -> str:
     return of_nodes(ast.parse(text).body, named=False)
 
 
+def items_of(node: Any) -> dict[Any, str]:
+    """By key, the values of a table that is assigned, as syntax trees."""
+    table = getattr(node, "value", None)
+    if not isinstance(table, ast.Dict):
+        return {}
+    return {
+        key.value: ast.dump(value)
+        for key, value in zip(table.keys, table.values, strict=True)
+        if isinstance(key, ast.Constant)
+    }
+
+
 class Rows:
     """What the rows of a pack make of a release.
 
@@ -196,7 +226,10 @@ class Rows:
         edited = None
         for patch in self._patches:
             for change in patch.changes:
-                if str(change.place) != target:
+                place = str(change.place)
+                if isinstance(change, AddField):
+                    place = f"{place}.{change.name}"
+                if place != target:
                     continue
                 if isinstance(change, Edit):
                     edit = TextEdit(change.old, change.new, change.count)
@@ -206,6 +239,19 @@ class Rows:
                 else:
                     edited = self._of_body(patch, change.body_name)
         return edited
+
+    def have_items(self, target: str, known: Any, node: Any) -> bool:
+        """Whether the rows set each item of a table that an edit has changed."""
+        before, after = items_of(known), items_of(node)
+        keys = [key for key in after if before.get(key) != after[key]]
+        if not before or not keys or not set(before) <= set(after):
+            return False
+        for key in keys:
+            text = self.text(f"{target}[{key!r}]", "")
+            value = getattr(ast.parse(text or "pass").body[0], "value", None)
+            if value is None or ast.dump(value) != after[key]:
+                return False
+        return True
 
     def provided(self, module: str) -> bytes | None:
         """The text of a module that the rows provide."""
@@ -254,7 +300,10 @@ def compare(
             continue  # it comes with its class
         text = rows.text(target, before.text(known) if known else "")
         wanted = after.text(node) if node is not None else None
-        if text is not None and wanted is not None and marked(text) == marked(wanted):
+        is_same = False
+        if text is not None and wanted is not None:
+            is_same = marked(text) == marked(wanted)
+        if is_same or rows.have_items(target, known, node):
             yield target, "same"
         elif target in listed or module in listed:
             yield target, "listed"
@@ -263,7 +312,7 @@ def compare(
 
 
 def outcome(
-    changed: dict[str, bytes],
+    changed: dict[str, bytes | None],
     report: dict[str, Any],
     pack: str,
     reference: Path,
@@ -274,6 +323,10 @@ def outcome(
     rows = Rows(pack)
     for path, new in changed.items():
         file = reference / path
+        if new is None:
+            is_listed = path in {left["file"] for left in report["left"]}
+            counts["listed" if is_listed else "neither"] += 1
+            continue
         if not file.exists():
             module = path.removesuffix(".py").replace("/", ".")
             provided = rows.provided(module)
@@ -294,6 +347,7 @@ def main() -> int:
     """Compare every edit."""
     total: Counter[str] = Counter()
     empty: list[str] = []
+    unlisted: list[str] = []
     with tempfile.TemporaryDirectory() as top:
         os.chdir(top)
         sys.path.insert(0, top)
@@ -301,6 +355,8 @@ def main() -> int:
         reference.mkdir()
         unpack(reference)
         for number, edit in enumerate(publications(reference)):
+            if not all(word in edit.name for word in sys.argv[1:2]):
+                continue
             folder = Path(top, f"edit_{number}")
             folder.mkdir()
             file = folder / edit.name
@@ -314,11 +370,21 @@ def main() -> int:
                 print(f"  {said.splitlines()[-1]}")
             if not counts:
                 empty.append(edit.name)
+            lost = sum(is_lost(left["reason"]) for left in report["left"])
+            if lost != more_script_edits.LOST.get(edit.name, 0):
+                unlisted.append(edit.name)
             total += counts
     print(f"{number + 1} edits: {dict(total)}")
     if empty:
         print(f"without any change: {', '.join(empty)}")
-    return int(bool(total["neither"] or empty))
+    if unlisted:
+        print(f"with another number of lost edits: {', '.join(unlisted)}")
+    return int(bool(total["neither"] or empty or unlisted))
+
+
+def is_lost(reason: str) -> bool:
+    """Whether something is listed as an edit that has changed nothing."""
+    return "it changed nothing" in reason or "and the script went on" in reason
 
 
 if __name__ == "__main__":

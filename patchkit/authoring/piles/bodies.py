@@ -13,6 +13,8 @@ from importlib.util import decode_source
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.authoring.piles.guards import bound
 from patchkit.authoring.piles.hooks import decorator_text
+from patchkit.authoring.piles.pile_files import file_changes
+from patchkit.authoring.piles.pile_imports import binds_used_package
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement, is_check
 from patchkit.authoring.piles.wrappers import wrapper
@@ -313,11 +315,18 @@ class BodyText:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom):
                 self._import(node)
+            elif isinstance(node, ast.Import):
+                self._import_modules(node)
             # An assertion that the pile has replaced something would fail as the body is imported,
             # which is before the row is applied.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node)
-        changed_source = applied(self._source, self._changes)
+        name = self._free("FILE_OF_PILE")
+        changes = [
+            *self._changes,
+            *file_changes(self._reader.module, self._source, name),
+        ]
+        changed_source = applied(self._source, changes)
         text = changed_source.decode().rstrip()
         # The body is UTF-8. A blank line moves the module's declaration of another encoding to the
         # third line, where Python ignores it.
@@ -356,3 +365,32 @@ class BodyText:
         start, end = span(self._source, node)
         change = (start, end, imports)
         self._changes[change] = None
+
+    def _import_modules(self, node: ast.Import) -> None:
+        """Rewrite `import pile.lib as lib`, and `import pile.lib` if nothing uses `pile`."""
+        names = [alias.name for alias in node.names]
+        is_of_pack = any(name in self._modules for name in names)
+        if not is_of_pack or binds_used_package(node, self._tree):
+            return
+        aliases = list[ast.alias]()
+        for alias in node.names:
+            module = self._modules.get(alias.name, alias.name)
+            aliases.append(ast.alias(module, alias.asname))
+        start, end = span(self._source, node)
+        change = (start, end, ast.unparse(ast.Import(aliases)))
+        self._changes[change] = None
+
+
+def module_text(
+    reader: PileReader, modules: Mapping[str, str], pile: Iterable[str], origin: str
+) -> str:
+    """Return the text of a module for the pack, whatever it does.
+
+    Args:
+        reader: The reader of the module.
+        modules: By module of the pile, the module of the pack that has its code.
+        pile: The names of all modules of the pile.
+        origin: The name of the pile in texts.
+    """
+    title = f"Adopted from {origin}: {reader.module.path}"
+    return BodyText(reader, modules, pile).text(" ".join(title.split()))

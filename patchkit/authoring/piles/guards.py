@@ -5,14 +5,17 @@ A pile is a package that patches upstream as it is imported. Where it imports a 
 """
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES
 from patchkit.analysis.uses.scopes import stored
+from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
+from patchkit.authoring.piles.version_expressions import Upstream
+from patchkit.authoring.piles.version_tests import VersionTests, parts_of
 from patchkit.authoring.scaffold.rows import from_import
 from patchkit.authoring.source.definitions import names_in
 from patchkit.core.rows.declaration import BeforeImport, Change, Patch, Role
@@ -94,7 +97,13 @@ def {name}():
     return put_into("{base}")
 '''
 
-
+_UNCLEAR = (
+    "it asks for the version, and no bounds say the same: the rows ask it at run time"
+)
+_MOVED = frozenset({"__file__", "__name__", "__package__", "__path__", "__spec__"})
+_MOVED_REASON = (
+    "the body asks it, and there it is that of the body: the rows may not be applied"
+)
 CODE = "code."
 """The prefix of names in a guarded body: it imports the module with the code as `code`."""
 
@@ -108,6 +117,7 @@ class Guard(NamedTuple):
         test: All other conditions, as an expression; '' for none.
         statements: The statements of the importing module that bind the names of the test.
         place: The file and the line of the import, such as `pile/__init__.py:3`.
+        remarks: What a person has to look at, and why.
     """
 
     requires: Sequence[str] = ()
@@ -115,6 +125,7 @@ class Guard(NamedTuple):
     test: str = ""
     statements: Sequence[str] = ()
     place: str = ""
+    remarks: Sequence[tuple[str, str]] = ()
 
     def body(self, code: str, names: Sequence[str], title: str) -> str:
         """Return the text of a body that imports the module's code only if the test holds.
@@ -178,7 +189,9 @@ def last_of(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) -> Guard:
+def guard_of(
+    reader: PileReader, readers: Iterable[PileReader], upstream: Upstream
+) -> Guard:
     """Return the conditions under which the other modules of a pile import one.
 
     If one of them imports it unconditionally, there are none; else the first import counts.
@@ -186,7 +199,7 @@ def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) ->
     Args:
         reader: The reader of the module that is imported.
         readers: The readers of all modules.
-        project: The name of upstream, for requirements.
+        upstream: The package that the pile patches.
     """
     conditional_guard = None
     for importer in readers:
@@ -198,55 +211,58 @@ def guard_of(reader: PileReader, readers: Iterable[PileReader], project: str) ->
             if not pile_import.conditions:
                 return Guard()
             if conditional_guard is None:
-                conditional_guard = _guard(importer, pile_import, project)
+                conditional_guard = _guard(importer, pile_import, upstream)
     return conditional_guard or Guard()
 
 
-def _guard(importer: PileReader, pile_import: PileImport, project: str) -> Guard:
+def _guard(importer: PileReader, pile_import: PileImport, upstream: Upstream) -> Guard:
     """Turn the conditions of an import into a guard: requirements where they test a version."""
-    requires = list[str]()
+    versions = VersionTests(importer.scope, importer.module.tree, upstream)
+    bounds = list[str]()
     tests = list[ast.expr]()
+    remarks = list[tuple[str, str]]()
     is_required = True
-    for condition in pile_import.conditions:
-        version = _version(condition)
-        if version:
-            requires.append(f"{project}{version}")
+    for condition in parts_of(pile_import.conditions):
+        own_bounds = versions.bounds(condition)
+        if own_bounds:
+            bounds += own_bounds
         elif _is_block(condition):
             is_required = False  # the pile may go on without the module, as in a `try`
         else:
             tests.append(condition)
+            if versions.is_unclear(condition):
+                remarks.append((ast.unparse(condition), _UNCLEAR))
+    requires = list[str]()
+    if bounds:
+        # Several conditions may give the same bound.
+        requires.append(upstream.project + ",".join(dict.fromkeys(bounds)))
     if not tests:
         return Guard(requires, is_required)
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
     statements = _statements_for(importer, names_in(test))
     place = f"{importer.module.path}:{pile_import.line}"
-    return Guard(requires, is_required, ast.unparse(test), statements, place)
+    test_text = ast.unparse(test)
+    for text in (*statements, test_text):
+        if not _MOVED.isdisjoint(names_in(ast.parse(text))):
+            remarks.append((text, _MOVED_REASON))
+    return Guard(requires, is_required, test_text, statements, place, remarks)
+
+
+def remarks_on(guard: Guard, module: str) -> Iterator[UnexpressedCode]:
+    """Yield what a person has to look at in conditions, for the list.
+
+    Args:
+        guard: The conditions under which a module is imported.
+        module: The name of the module.
+    """
+    path, _, line = guard.place.rpartition(":")
+    for code, reason in guard.remarks:
+        yield UnexpressedCode(path, int(line), code, reason, module)
 
 
 def _is_block(condition: ast.expr) -> bool:
     """Return whether a condition stands for a block that is no `if`, such as `"try"`."""
     return isinstance(condition, ast.Constant)
-
-
-def _version(test: ast.expr) -> str:
-    """Turn a test of the version into a specifier: `==1.0` for `…version_is("1.0")`.
-
-    `not version_is("1.0")` means newer versions: `>=1.0,!=1.0`. For any other test, return ''.
-    """
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        requirement = _version(test.operand)
-        if not requirement.startswith("=="):
-            return ""
-        version = requirement.removeprefix("==")
-        return f">={version},!={version}"
-    if not isinstance(test, ast.Call) or not test.args:
-        return ""
-    if not dotted(test.func).endswith("version_is"):
-        return ""
-    argument = test.args[0]
-    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-        return f"=={argument.value}"
-    return ""
 
 
 def _statements_for(importer: PileReader, names: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.piles.guards import last_of
+from patchkit.authoring.piles.pile_files import file_names
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.plain_functions import MAKERS_OF_LOGGERS
@@ -29,8 +30,12 @@ def list_moved_names(pile: PileRows) -> None:
         code = pile.codes.get(reader.module.name, "")
         if last_of(code) not in pile.bodies:
             continue
+        body = ast.parse(pile.bodies[last_of(code)])
+        has_own_file = any(file_names(body))
         lines = reader.module.source.decode(errors="replace").splitlines()
         for node in moved_names(reader):
+            if node.id == "__file__" and not has_own_file:
+                continue  # the body has the pile's file in its place
             pile.left.append(
                 UnexpressedCode(
                     reader.module.path,
@@ -55,6 +60,11 @@ def moved_names(reader: PileReader) -> Iterator[ast.Name]:
             continue  # nobody runs a module of a pile as a program
         if isinstance(node, ast.Name) and node.id in _MOVED:
             yield node
+        # In `sys.modules[__name__].__file__`, the module may be any, and its file may not.
+        if isinstance(node, ast.Attribute) and node.attr in _MOVED:
+            owner = node.value
+            if isinstance(owner, ast.Subscript):
+                unread.append(owner.slice)
         if not _takes_own_name(node):
             unread += reversed(list(ast.iter_child_nodes(node)))
 

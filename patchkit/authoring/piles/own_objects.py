@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from patchkit.authoring.piles.bodies import BodyText
+from patchkit.authoring.piles.bodies import module_text
 from patchkit.authoring.piles.closure_factories import (
     ClosureFactory,
     closure_factories,
@@ -211,7 +211,7 @@ class OwnObjects:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader) or any(moved_names(reader)):
+            if not _only_defines(reader) or _has_moved_names(reader):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]
@@ -274,9 +274,7 @@ class OwnObjects:
             pile.bodies[word] = ""
         pile.codes.update(self.codes)
         for reader in readers:
-            title = f"Adopted from {pile.origin}: {reader.module.path}"
-            body_text = BodyText(reader, self.codes, self._readers)
-            text = body_text.text(" ".join(title.split()))
+            text = module_text(reader, self.codes, self._readers, pile.origin)
             pile.bodies[last_of(self.codes[reader.module.name])] = text
         packages = [
             name for name in self.codes if self._readers[name].module.is_package
@@ -312,3 +310,8 @@ def _only_defines(reader: PileReader) -> bool:
     """
     sets_at_import = any(not placement.function for placement in reader.placements)
     return not sets_at_import and not reader.module.rebound_in_functions()
+
+
+def _has_moved_names(reader: PileReader) -> bool:
+    """Whether a name of a module means something else in the pack, and its text cannot say what."""
+    return any(node.id != "__file__" for node in moved_names(reader))

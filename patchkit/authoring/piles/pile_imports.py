@@ -1,5 +1,6 @@
 """Tells which modules of a pile import one another, or seem to use each other's names."""
 
+import ast
 import re
 from collections.abc import Collection, Sequence
 
@@ -69,3 +70,22 @@ def is_used_elsewhere(
         if module_name in words and not names.isdisjoint(words):
             return True
     return False
+
+
+def binds_used_package(node: ast.stmt, tree: ast.Module) -> bool:
+    """Whether an import such as `import pile.lib` binds a package that the module uses.
+
+    Then the name may be followed by that of any module in the package.
+
+    Args:
+        node: The import.
+        tree: The module.
+    """
+    if not isinstance(node, ast.Import):
+        return False
+    packages = {
+        alias.name.partition(".")[0] for alias in node.names if not alias.asname
+    }
+    return any(
+        isinstance(part, ast.Name) and part.id in packages for part in ast.walk(tree)
+    )

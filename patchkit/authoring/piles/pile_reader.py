@@ -343,9 +343,9 @@ class PileReader:
             context: The code around the statement.
         """
         turn_value = value_in_turn(value, context.scope.loop_values)
-        placement = Placement(
-            statement, dotted_names, turn_value, node, text, context.is_plain
-        )
+        placement = Placement(statement, dotted_names, turn_value, node, text)
+        placement.is_plain = context.is_plain
+        placement.context = context
         conditions = [ast.unparse(condition) for condition in context.conditions]
         # A loop, or an assignment with several targets, sets each of the attributes.
         sets_all = isinstance(node, (ast.For, ast.Assign)) or "'for'" in conditions

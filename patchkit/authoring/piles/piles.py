@@ -1,7 +1,6 @@
 """Turns a pile, a package that patches upstream by assignments on import, into rows and bodies."""
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +16,13 @@ from patchkit.authoring.piles.guards import (
     guarded,
     last_of,
     old_pile,
+    remarks_on,
+)
+from patchkit.authoring.piles.helper_modules import (
+    add_helpers,
+    imports_of_pile,
+    is_kept_off,
+    texts_of,
 )
 from patchkit.authoring.piles.hooks import REPLACE
 from patchkit.authoring.piles.observed import PileObservation
@@ -33,7 +39,9 @@ from patchkit.authoring.piles.placed_targets import (
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
 from patchkit.authoring.piles.read_values import ReadValue
-from patchkit.authoring.piles.row_names import body_word, unused
+from patchkit.authoring.piles.row_names import body_word, row_name, unused
+from patchkit.authoring.piles.version_expressions import Upstream
+from patchkit.authoring.piles.version_tests import narrow
 from patchkit.core.rows.declaration import (
     Add,
     Change,
@@ -81,12 +89,8 @@ class PileRows(AdoptedRows):
         self._imported = imported_modules(self.readers)
         expressible = [reader for reader in self.readers if reader.expressible]
         self._patching = {reader.module.name for reader in expressible}
-        self._base = common_package(self._patching)
-
-    @property
-    def base(self) -> str:
-        """The package that contains all modules of the pile with rows; '' where there is none."""
-        return self._base
+        self.base = common_package(self._patching)
+        """The package that contains all modules with rows; '' where there is none."""
 
     @property
     def project(self) -> str:
@@ -103,6 +107,8 @@ class PileRows(AdoptedRows):
         # All of them before any row is made: in a body, imports of the pile's modules become
         # imports of the modules in `codes`.
         self.codes = {builder.reader.module.name: builder.code for builder in builders}
+        with_code = [builder.reader for builder in builders]
+        helpers = add_helpers(self, with_code)
         for builder in builders:
             builder.run()  # adds to `patches` and `bodies`
         self.patches = list(chained(self.patches))
@@ -111,19 +117,24 @@ class PileRows(AdoptedRows):
             builder for builder in builders if last_of(builder.code) in self.bodies
         ]
         if self.patches:
+            self.bodies |= texts_of(helpers, self.codes, self.readers, self.origin)
             self._switch_off(with_bodies)
+            self.left += imports_of_pile([*with_code, *helpers], self.codes)
 
     def _builders(self) -> list["_ModuleRows"]:
         """Return what makes the rows of each module; list what no row can express."""
         builders = list["_ModuleRows"]()
+        upstream = Upstream(self.release, self.project)
         words = ["old_pile"]  # `_switch_off` writes the body `patch_old_pile`
         for reader in self.readers:
             self._list_unexpressed(reader)
             if not reader.expressible:
                 continue
-            word = unused(body_word(reader.module.name, self._base), words)
+            word = unused(body_word(reader.module.name, self.base), words)
             words.append(word)
-            guard = guard_of(reader, self.readers, self.project)
+            guard = guard_of(reader, self.readers, upstream)
+            self.left += remarks_on(guard, reader.module.name)
+            narrow(reader.placements, reader.module.tree, upstream)
             builders.append(_ModuleRows(self, reader, guard, word))
         return builders
 
@@ -146,9 +157,7 @@ class PileRows(AdoptedRows):
         modules = [builder.reader.module for builder in builders]
         codes = {builder.reader.module.name: builder.code for builder in builders}
         for module in modules:
-            top = module.name.partition(".")[0]
-            beside = [name for name in codes if name.partition(".")[0] == top]
-            if common_package(beside):
+            if is_kept_off(module.name, codes):
                 self.stand_ins[module.name] = codes[module.name]
             else:
                 self.left.append(
@@ -302,10 +311,9 @@ class _ModuleRows:
         roles: Collection[Role] = frozenset(Role)
         if "worker" in self._word.split("_"):  # by the module's name
             roles = {Role.WORKER}
+        key = "" if is_alone else placement.key or placement.function
         row = Patch(
-            name=self._row_name(
-                "" if is_alone else placement.key or placement.function
-            ),
+            name=row_name(self._word, key, self._pile.names),
             body=self._body_name,
             requires=self._guard.requires or (self._pile.requires,),
             roles=roles,
@@ -319,12 +327,6 @@ class _ModuleRows:
         if placement.builds:
             return self._with_built_value(row)
         return row
-
-    def _row_name(self, key: str) -> str:
-        """Return a name that no row has yet: `lib-engine-step` for `Engine.step` of `lib`."""
-        name = "-".join([self._word, *key.split(".")[-2:]]).lower()
-        plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
-        return unused(plain_name or "row", self._pile.names)
 
     def _with_built_value(self, row: Patch) -> Patch:
         """Return a row with a body of its own, which calls the factory of its value."""
@@ -365,7 +367,8 @@ class _ModuleRows:
             if not placement.hook:  # the registry puts a function of its own there
                 value = ReadValue(self.reader, placement)
                 self._pile.values.setdefault(str(placed.target), []).append(value)
-            yield self._change(body, placement, placed.target, facts)
+            change = self._change(body, placement, placed.target, facts)
+            yield change.__replace__(requires=placement.requires)
 
     def _change(
         self, body: BodyText, placement: Placement, target: Target, facts: Facts

@@ -94,6 +94,8 @@ class Placement:
         verify: The pile's check, which becomes the `verify` of the row.
         priority: The order among the rows of a module; the smallest comes first.
         builds: Whether the value is a factory, and the attributes become what it returns.
+        context: The code around the statement, if a condition of it may ask for the version.
+        requires: The versions of upstream that it runs for, as requirements; () for all.
         hook: The type of the hook that the value is: `before`, `after`, `around` or `replace`; ''
             where it is none.
     """
@@ -115,6 +117,8 @@ class Placement:
     verify: ast.expr | None = None
     priority: int = 0
     builds: bool = False
+    context: StatementContext | None = None
+    requires: Sequence[str] = ()
     hook: str = ""
 
     @property

@@ -1,9 +1,10 @@
 """Makes names for the bodies and the rows of a pile."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 
 
-def unused(name: str, names: Collection[str]) -> str:
+def unused(name: str, names: Iterable[str]) -> str:
     """Return a name that is not taken: the name itself, or with a number, such as `lib_2`.
 
     Args:
@@ -14,9 +15,10 @@ def unused(name: str, names: Collection[str]) -> str:
     separator = "_"
     if "-" in name:
         separator = "-"
+    taken = set(names)
     free_name = name
     number = 2
-    while free_name in names:
+    while free_name in taken:
         free_name = f"{name}{separator}{number}"
         number += 1
     return free_name
@@ -37,3 +39,16 @@ def body_word(module: str, base: str) -> str:
         word = part.removeprefix("patch_")
         words.append(word.strip("_"))
     return "_".join(words).lower() or "pile"
+
+
+def row_name(word: str, key: str, taken: Collection[str]) -> str:
+    """Return a name that no row has yet: `lib-engine-step` for `Engine.step` of `lib`.
+
+    Args:
+        word: The word for the module of the pile.
+        key: What the row is for, as a dotted name; '' for the whole module.
+        taken: The names that rows have.
+    """
+    name = "-".join([word, *key.split(".")[-2:]]).lower()
+    plain_name = re.sub("[^a-z0-9]+", "-", name).strip("-")
+    return unused(plain_name or "row", taken)

@@ -1,6 +1,6 @@
 """Runs planned scripts on a copy of a release, and writes rows for what they have changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +12,15 @@ from patchkit.authoring.diffs.diff_paths import MODULE
 from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.differing import DifferenceRows
 from patchkit.authoring.isolation.commands import IsolatedRun, Isolation, run_isolated
+from patchkit.authoring.scripts.idle_edits import IdleEdits
 from patchkit.authoring.scripts.plan import LeftOutStep, ScriptPlan, Step
-from patchkit.authoring.scripts.script_lines import line_of
 from patchkit.authoring.scripts.snapshots import Snapshot
-from patchkit.authoring.scripts.stand_ins import IdleEdit, StandIns
+from patchkit.authoring.scripts.stand_ins import StandIns
 from patchkit.authoring.scripts.workspace import Workspace
 
 _NO_MODULE = "it is no Python module of the release; no row changes such a file"
 _NAMES_COPY = "its new text names the folder of the copy, which is gone"
 _NOT_ADOPTED = "what it had changed is not adopted"
-_CHANGED_NOTHING = "it changed nothing"
-"""The reason of an edit that ended well and left its files as they were."""
 
 
 @dataclass
@@ -76,6 +74,7 @@ class ScriptRun:
         self._timeout = timeout
         self._stand_ins = StandIns(workspace)
         self._release = f"{workspace.project} {workspace.version}"
+        self._idle_edits = IdleEdits(workspace, self._release)
 
     def run(self, plan: ScriptPlan, rows: ScriptRows) -> None:
         """Run a plan, and add what it has changed to the rows.
@@ -93,13 +92,13 @@ class ScriptRun:
         # By path, what is in a file now; None if it is gone.
         edited: dict[str, bytes | None] = {}
         for part in plan.left_out:  # for the report
-            text = self._without_folders(part.text)
+            text = self._idle_edits.without_folders(part.text)
             rows.left_out.append(part._replace(text=text))
         for part in plan.missing:
             reason = "it copies what is not beside the Dockerfile"
             rows.left.append(UnexpressedCode(part.file, part.line, part.text, reason))
         for step in plan.told:
-            text = self._without_folders(step.text)
+            text = self._idle_edits.without_folders(step.text)
             rows.steps.append(step._replace(text=text))
         for step in plan.steps:
             changed = self._run_step(step, snapshot, rows)
@@ -123,6 +122,7 @@ class ScriptRun:
         step.folder.mkdir(parents=True, exist_ok=True)
         for copy in step.copies:
             copy.make(step.rules)
+        self._idle_edits.note_copies(step)
         fault = ""
         listed_before = len(rows.left)
         if step.command:
@@ -145,7 +145,7 @@ class ScriptRun:
 
     def _list_fault(self, step: Step, fault: str, rows: ScriptRows) -> None:
         """List a step of which no row is made."""
-        code = self._without_folders(step.first_line)
+        code = self._idle_edits.without_folders(step.first_line)
         rows.left.append(UnexpressedCode(step.file, step.line, code, fault))
 
     def _run_command(self, step: Step, rows: ScriptRows) -> str:
@@ -160,23 +160,12 @@ class ScriptRun:
         for text in self._stand_ins.take_left_out():
             rows.left_out.append(LeftOutStep(step.file, step.line, text))
         fault = self._fault_of(finished)
-        idle_edits = self._stand_ins.take_idle_edits()
+        edits = self._stand_ins.take_edits()
+        idle_texts = self._stand_ins.take_idle_texts()
         if not fault:  # else the step as a whole is listed
-            self._list_idle_edits(step, idle_edits, rows)
+            rows.left += self._idle_edits.of_commands(step, edits)
+            rows.left += self._idle_edits.of_texts(step, idle_texts)
         return fault
-
-    def _list_idle_edits(
-        self, step: Step, idle_edits: Sequence[IdleEdit], rows: ScriptRows
-    ) -> None:
-        """List the edits of a step that failed or changed nothing although the step went on."""
-        lines = Path(step.file).read_text("utf-8").splitlines()
-        for edit in idle_edits:
-            command = self._without_folders(edit.command)
-            reason = f"{edit.reason}, and the script went on"
-            if edit.reason == _CHANGED_NOTHING:
-                reason = f"{edit.reason} in {self._release}"
-            line = line_of(command, lines, step.line)
-            rows.left.append(UnexpressedCode(step.file, line, command, reason))
 
     def _fault_of(self, finished: IsolatedRun) -> str:
         """Return why a command failed; '' where it has not."""
@@ -184,17 +173,10 @@ class ScriptRun:
             return f"it took longer than {self._timeout:g} s; {_NOT_ADOPTED}"
         if finished.code == 0:
             return ""
-        last_line = self._without_folders(finished.last_line)
+        last_line = self._idle_edits.without_folders(finished.last_line)
         if last_line:
             last_line = f": {last_line}"
         return f"it ended with {finished.code}{last_line}; {_NOT_ADOPTED}"
-
-    def _without_folders(self, text: str) -> str:
-        """Write the paths of a text as a person knows them: without the folder of the copy."""
-        # The innermost folders first, as the others begin their paths.
-        text = text.replace(f"{self._workspace.site}/", "")
-        text = text.replace(f"{self._workspace.root}/", "/")
-        return text.replace(str(self._workspace.folder), "")
 
     def _differing(
         self, edited: Mapping[str, bytes | None], rows: ScriptRows
@@ -225,8 +207,17 @@ class ScriptRun:
             reason = self._reason_not_to_adopt(file)
             if not reason:
                 yield file
-            elif not is_backup:
+            elif not is_backup and not self._is_left_by_patch(file):
                 rows.left.append(UnexpressedCode(file.path, 1, file.path, reason))
+
+    def _is_left_by_patch(self, file: Differing) -> bool:
+        """Whether `patch` has left a file beside a module, and nobody has to be told of it."""
+        path, _, end = file.path.rpartition(".")
+        if not self._source.has(path):
+            return False
+        if end == "rej":  # what did not fit: told with the command that has failed
+            return not self._idle_edits.failed_programs.isdisjoint({"patch", "git"})
+        return end == "orig"
 
     def _reason_not_to_adopt(self, file: Differing) -> str:
         """Return why no row can express a file; '' where a row may."""

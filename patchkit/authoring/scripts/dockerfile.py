@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _CONTINUED = re.compile(r"\\\s*$")
-_DOCUMENT = re.compile(r"(?<!<)<<(-?)([\"']?)(\w+)\2")
+_DOCUMENT = re.compile(r"(?<!<)<<(-?)([\"']?)([A-Za-z_][\w.-]*)\2")
 _FLAG = re.compile(r"\s*--(\w[\w-]*)(?:=(\S+))?(?=\s)")
 _WITH_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
 _COMMENT = "#"
@@ -70,6 +70,22 @@ def read_instructions(text: str) -> list[Instruction]:
         text: The Dockerfile.
     """
     return list(_instructions(text.replace("\r\n", "\n").split("\n")))
+
+
+def mount_options(text: str) -> dict[str, str]:
+    """Read the value of `--mount`, such as `type=bind,source=a,target=/b`, by name.
+
+    Args:
+        text: The value.
+
+    Returns:
+        The options.
+    """
+    options: dict[str, str] = {}
+    for option in text.split(","):
+        name, _, value = option.partition("=")
+        options[name] = value
+    return options
 
 
 def _instructions(lines: Sequence[str]) -> Iterator[Instruction]:

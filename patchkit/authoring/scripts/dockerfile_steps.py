@@ -4,7 +4,12 @@ import re
 import shlex
 from pathlib import Path, PurePosixPath
 
-from patchkit.authoring.scripts.dockerfile import Instruction, read_instructions
+from patchkit.authoring.scripts.dockerfile import (
+    Document,
+    Instruction,
+    mount_options,
+    read_instructions,
+)
 from patchkit.authoring.scripts.paths import PathRules
 from patchkit.authoring.scripts.plan import (
     FileCopy,
@@ -20,7 +25,7 @@ from patchkit.authoring.scripts.workspace import Workspace
 _EDITS = re.compile(
     r"(?:^|[\s;&|({/])"
     r"(?:sed|perl|patch|g?awk|ed|ex|cp|mv|rm|ln|install|tee|truncate|touch"
-    r"|git\s+(?:-C\s+\S+\s+)?apply|bash|sh|python3?(?:\.\d+)?(?!\S|\s+-m\b))(?=\s|$)"
+    r"|git\s+(?:-[Cc]\s+\S+\s+)*(?:apply|am)|bash|sh|python3?(?:\.\d+)?(?!\S|\s+-m\b))(?=\s|$)"
     r"|>"
 )
 """Finds a program that may edit a file, or `>`."""
@@ -176,14 +181,18 @@ class DockerfileSteps:
         shown = f"{instruction.keyword} {instruction.text}"
         # With `--from`, the files are of another stage or image, and not at hand.
         is_from_elsewhere = "from" in dict(instruction.flags)
-        if is_from_elsewhere or instruction.documents or len(words) < 2:
+        if is_from_elsewhere or len(words) < 2:
             self._leave_out(instruction, shown)
             return
         *sources, target = [self._expanded(word) for word in words]
+        documents = {document.start: document for document in instruction.documents}
         is_folder = target.endswith("/") or len(sources) > 1
         copies: list[FileCopy] = []
         for pattern in sources:
-            matching = self._matching(pattern)
+            if pattern in documents:
+                matching = [self._written(documents[pattern])]
+            else:
+                matching = self._matching(pattern)
             into_package = self._target(self._absolute(target)).is_relative_to(
                 self._workspace.site
             )
@@ -211,6 +220,19 @@ class DockerfileSteps:
         step = Step(self._file, instruction.line, text, site, (), copies, rules)
         self.plan.steps.append(step)
 
+    def _written(self, document: Document) -> Path:
+        """Write a document of the Dockerfile to a file, and return the file.
+
+        Variables in it have their values, unless the word that begins it is in quotes.
+        """
+        number = len(self.plan.steps)
+        file = self._workspace.tools / f"documents_{number}" / document.name
+        file.parent.mkdir(exist_ok=True)
+        is_quoted = document.start.endswith(("'", '"'))
+        text = document.text if is_quoted else self._expanded(document.text)
+        file.write_text(text, "utf-8")
+        return file
+
     def _matching(self, pattern: str) -> list[Path]:
         """Return the files and folders beside the Dockerfile that a pattern names."""
         relative = pattern.removeprefix("./").strip("/")
@@ -223,8 +245,9 @@ class DockerfileSteps:
 
         None is made of what is too large, or lies in another folder than the Dockerfile's.
         """
+        is_document = source.is_relative_to(self._workspace.tools)
         is_inside = source.resolve().is_relative_to(self._context)
-        if not is_inside or not is_small(source):
+        if not (is_inside or is_document) or not is_small(source):
             return []
         target = self._target(path)
         # Paths of the image to a file beside the package are to lead to its copy from now on.
@@ -303,7 +326,7 @@ class DockerfileSteps:
         """Return copies of what a `RUN --mount=type=bind` mounts from beside the Dockerfile."""
         copies: list[FileCopy] = []
         for name, value in instruction.flags:
-            options = _mount_options(value)
+            options = mount_options(value)
             if name != "mount" or options.get("type", "bind") != "bind":
                 continue
             if "from" in options:
@@ -357,15 +380,6 @@ class DockerfileSteps:
     def _leave_out(self, instruction: Instruction, text: str) -> None:
         """List what is not run."""
         self.plan.left_out.append(LeftOutStep(self._file, instruction.line, text))
-
-
-def _mount_options(text: str) -> dict[str, str]:
-    """Read the value of `--mount`, such as `type=bind,source=a,target=/b`, by name."""
-    options: dict[str, str] = {}
-    for option in text.split(","):
-        name, _, value = option.partition("=")
-        options[name] = value
-    return options
 
 
 def _joined(commands: list[ShellCommand]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def _step(
         changed_file = workspace.tools / f"script_{number}.py"
         changed_file.write_text(changed_text, "utf-8")
         runner = StandIns(workspace).runner
-        command = ["python3", str(runner), str(changed_file), original, *arguments]
+        command = [sys.executable, str(runner), original, str(changed_file), *arguments]
     else:
         raise ScaffoldError(
             f"{file}: found a script for {program or 'nothing'}, expected a Python file, a shell "

@@ -1,12 +1,16 @@
 """Splits a line of a shell into its commands, at `&&`, `;` and line ends."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from patchkit.authoring.scripts.script_lines import line_of
 
 _SEPARATORS = ("&&", ";", "\n")
 _PIPES = ("||", "|", "&")
 """What stands between commands that belong together: the text stays in one piece there."""
+_REDIRECTION = re.compile(r"[<>]&|.&>")
+"""A `&` that stands between no commands, as in `2>&1`, with the letter before it."""
 _WORD = re.compile(r"[^\s;&|()<>\"'`\\$#]+")
 _DOCUMENT = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -78,6 +82,68 @@ def split_commands(text: str) -> list[ShellCommand]:
     return commands
 
 
+def is_answered(text: str, failed: str, succeeded: Iterable[str]) -> bool:
+    """Whether a text of a shell runs one command for the case that another one fails.
+
+    Args:
+        text: The text.
+        failed: A command that has failed, as it was run: its words behind one another.
+        succeeded: Commands that were run after it, and have not failed.
+
+    Returns:
+        Whether one of them stands behind the failed one after `||`, or in the rest of its `if`.
+    """
+    commands = _simple_commands(text)
+    texts = [command.text for command in commands]
+    # The number of a command is the index of the one that stands behind it.
+    index = line_of(failed, texts, 1)
+    if index >= len(commands):
+        return False
+    following = commands[index]
+    block = ""
+    if following.text.split()[0] == "then":
+        block = "if :; "  # with the words before it, the block is a command
+    elif following.separator != "||":
+        return False
+    rest = text[following.start :].lstrip()
+    answer = split_commands(block + rest)[0].text.removeprefix(block)
+    end = text.find(answer, following.start) + len(answer)
+    for command in succeeded:
+        start = commands[line_of(command, texts, 1) - 1].start
+        if following.start <= start < end:
+            return True
+    return False
+
+
+class _SimpleCommand(NamedTuple):
+    """A command of a text, also of one in a block.
+
+    Args:
+        separator: What stands before it.
+        start: Its position in the text.
+        text: The command, with words such as `if` before it.
+    """
+
+    separator: str
+    start: int
+    text: str
+
+
+def _simple_commands(text: str) -> list[_SimpleCommand]:
+    """Split a text of a shell at each separator and pipe, also in blocks."""
+    commands: list[_SimpleCommand] = []
+    separator = ""
+    start = 0
+    boundaries = [*_Scanner(text).boundaries(), (len(text), "")]
+    for position, next_separator in boundaries:
+        command = text[start:position]
+        if command.strip():
+            commands.append(_SimpleCommand(separator, start, command.strip()))
+            separator = next_separator
+        start = position + len(next_separator)
+    return commands
+
+
 class _Scanner:
     """Finds the separators of a text that are in no block (`if … fi`), quoted text or document.
 
@@ -94,7 +160,14 @@ class _Scanner:
         self._documents: list[str] = []
 
     def separators(self) -> Iterator[tuple[int, str]]:
-        """Yield the position of each separator, and the separator."""
+        """Yield the position of each separator that is in no block, and the separator."""
+        for position, symbol in self.boundaries():
+            is_in_block = self._depth > 0
+            if symbol in _SEPARATORS and not is_in_block:
+                yield position, symbol
+
+    def boundaries(self) -> Iterator[tuple[int, str]]:
+        """Yield the position of each separator and pipe, also in blocks, and which it is."""
         position = 0
         while position < len(self._text):
             separator = self._symbol_at(position, _SEPARATORS)
@@ -103,10 +176,14 @@ class _Scanner:
                 is_document_next = separator == "\n" and bool(self._documents)
                 if is_document_next:
                     position = self._end_of_documents(position)
-                is_in_block = self._depth > 0
-                if not is_in_block:
-                    yield position, separator
+                yield position, separator
                 position += len(separator)
+                continue
+            pipe = self._symbol_at(position, _PIPES)
+            if pipe and not _REDIRECTION.match(self._text, position - 1):
+                self._is_command_next = True
+                yield position, pipe
+                position += len(pipe)
                 continue
             position = self._position_after_token(position)
 
@@ -120,12 +197,8 @@ class _Scanner:
     def _position_after_token(self, position: int) -> int:
         """Return where the text goes on after a word, a quoted text, or a letter.
 
-        What it passes is noted: a pipe, a word of the shell's grammar, the start of a document.
+        What it passes is noted: a word of the shell's grammar, the start of a document.
         """
-        pipe = self._symbol_at(position, _PIPES)
-        if pipe:
-            self._is_command_next = True
-            return position + len(pipe)
         document = _DOCUMENT.match(self._text, position)
         # `<<<` gives a command one text, and is followed by no document.
         if document and not self._text.startswith("<<<", position):

@@ -8,7 +8,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from patchkit.authoring.scripts import lookups, python_runner
+from patchkit.authoring.scripts import (
+    edit_watch,
+    lookups,
+    python_runner,
+    stand_in_programs,
+    watched_files,
+)
 from patchkit.authoring.scripts.workspace import MINORS, Workspace
 
 INSTALLERS = (
@@ -25,104 +31,39 @@ INSTALLERS = (
 )
 """Programs that install things, of which nothing is run."""
 PIP = ("pip", "pip3")
-EDITORS = ("sed", "perl", "patch")
+EDITORS = ("awk", "gawk", "mawk", "patch", "perl", "sed")
 """Programs that edit files, which are run, and watched."""
 _OTHER_VARIABLES = ("PATCHKIT", "PYTHON")
 """How the variables begin that scripts do not get from here."""
 _PYTHON = ("python", "python3", *(f"python3.{minor}" for minor in MINORS))
 
-# The texts of the programs: `_write_program` fills in the names in braces. A command that is not
-# run is written to the file `log`.
-_RUN_PYTHON = """#!/bin/sh
-if [ "$1" = -m ] && [ "$2" = pip ]; then
-    shift 2
-    exec pip "$@"
-fi
-exec {python} "$@"
-"""
-_RUN_PIP = """#!/bin/sh
-case "$1" in
-    show) shift; exec {python} {show} "$@" ;;
-    list | freeze | -V | --version) exec {python} -m pip "$@" ;;
-esac
-echo {name} "$@" >> {log}
-"""
-_RUN_UV = """#!/bin/sh
-case "$1" in
-    pip) shift; exec pip "$@" ;;
-    run) shift; exec "$@" ;;
-esac
-echo {name} "$@" >> {log}
-"""
-_RUN_NOTHING = """#!/bin/sh
-echo {name} "$@" >> {log}
-"""
-_RUN_AS_IT_IS = """#!/bin/sh
-while :; do
-    case "$1" in
-        -u | -g) shift 2 ;;
-        -*) shift ;;
-        *) break ;;
-    esac
-done
-exec env "$@"
-"""
-# It notes an edit that failed, or that left a file as it was. Whether a script goes on after it is
-# the script's to say; a person has to know either way. A trial, such as `patch --dry-run`, is none.
-_RUN_EDITOR = """#!/bin/sh
-sums() {{
-    for argument in "$@"; do
-        [ -f "$argument" ] && cksum "$argument"
-    done
-}}
-edits=
-for argument in "$@"; do
-    case "{name} $argument" in
-        "patch --dry-run") exec {editor} "$@" ;;
-        "patch "*) ;;
-        *" --in-place"* | *" -i"* | *" -"[0-9Eacnlprsuz]*i*) edits=1 ;;
-    esac
-done
-before=$(sums "$@")
-{editor} "$@"
-code=$?
-reason=
-if [ $code != 0 ]; then
-    reason="it ended with $code"
-elif [ "$edits" ] && [ "$before" ] && [ "$before" = "$(sums "$@")" ]; then
-    reason="it changed nothing"
-fi
-if [ "$reason" ]; then
-    text=$(printf '%s ' {name} "$@" | tr '\\n\\t' '  ')
-    printf '%s\\t%s\\n' "$reason" "${{text% }}" >> {edits_log}
-fi
-exit $code
-"""
-_SHOW = """import importlib.metadata, sys
-for name in sys.argv[1:]:
-    if name.startswith("-"):
-        continue
-    found = importlib.metadata.distribution(name)
-    print("Name:", found.metadata["Name"])
-    print("Version:", found.version)
-    print("Location:", found.locate_file(""))
-    if "-f" in sys.argv or "--files" in sys.argv:
-        print("Files:")
-        for file in found.files or ():
-            print(" ", file)
-"""
 
-
-class IdleEdit(NamedTuple):
-    """A command that was to edit files and has not.
+class WatchedEdit(NamedTuple):
+    """A command that was to edit files.
 
     Args:
-        reason: Whether it failed or changed nothing.
+        reason: Whether it failed or changed nothing; '' if it has done neither.
         command: The command, on one line.
     """
 
     reason: str
     command: str
+
+
+class IdleText(NamedTuple):
+    """An edit of a text in a Python program that changed nothing.
+
+    Args:
+        file: The file of the program; '' where it is in none.
+        line: The line in it.
+        code: The edit, for people; where a file was written as it was, the path of it.
+        text: What the edit looks for; '' where a file was written as it was.
+    """
+
+    file: str
+    line: int
+    code: str
+    text: str
 
 
 class StandIns:
@@ -135,7 +76,8 @@ class StandIns:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._log = workspace.tools / "left_out"
-        self._edits_log = workspace.tools / "idle_edits"
+        self._edits_log = workspace.tools / "edits"
+        self._texts_log = workspace.tools / "idle_texts"
 
     @property
     def programs(self) -> Path:
@@ -166,22 +108,24 @@ class StandIns:
         (self.modules / "answers.json").write_text(json.dumps(answers), "utf-8")
         _copy(lookups.__file__, self.modules / "sitecustomize.py")
         _copy(python_runner.__file__, self.runner)
+        for module in (edit_watch, watched_files):
+            name = module.__name__.rpartition(".")[2]
+            _copy(module.__file__, workspace.tools / f"{name}.py")
         show = workspace.tools / "show.py"
-        show.write_text(_SHOW, "utf-8")
-        self._log.touch()
-        self._edits_log.touch()
+        show.write_text(stand_in_programs.SHOW, "utf-8")
+        for log in (self._log, self._edits_log, self._texts_log):
+            log.touch()
         for name in EDITORS:
-            editor = shutil.which(name)
-            if editor:  # else the shell says that there is none
-                self._write_program(name, _RUN_EDITOR, editor)
+            self._write_editor(name, stand_in_programs.RUN_EDITOR)
+        self._write_editor("git", stand_in_programs.RUN_GIT)
         for name in _PYTHON:
-            self._write_program(name, _RUN_PYTHON)
+            self._write_program(name, stand_in_programs.RUN_PYTHON)
         for name in PIP:
-            self._write_program(name, _RUN_PIP)
+            self._write_program(name, stand_in_programs.RUN_PIP)
         for name in INSTALLERS:
-            self._write_program(name, _RUN_NOTHING)
-        self._write_program("uv", _RUN_UV)
-        self._write_program("sudo", _RUN_AS_IT_IS)
+            self._write_program(name, stand_in_programs.RUN_NOTHING)
+        self._write_program("uv", stand_in_programs.RUN_UV)
+        self._write_program("sudo", stand_in_programs.RUN_AS_IT_IS)
 
     def environ(self) -> dict[str, str]:
         """Return the environment of a script, in which it finds the copy and these programs.
@@ -213,19 +157,30 @@ class StandIns:
 
     def take_left_out(self) -> list[str]:
         """Return the commands that were not run since this was called last."""
-        lines = self._log.read_text("utf-8", errors="replace").splitlines()
-        self._log.write_text("", "utf-8")
-        return lines
+        return _take_lines(self._log)
 
-    def take_idle_edits(self) -> list[IdleEdit]:
-        """Return the edits that failed or changed nothing since this was called last."""
-        lines = self._edits_log.read_text("utf-8", errors="replace").splitlines()
-        self._edits_log.write_text("", "utf-8")
-        idle_edits = list[IdleEdit]()
-        for line in lines:
+    def take_edits(self) -> list[WatchedEdit]:
+        """Return the commands that were to edit files since this was called last."""
+        edits = list[WatchedEdit]()
+        for line in _take_lines(self._edits_log):
             reason, _, command = line.partition("\t")
-            idle_edits.append(IdleEdit(reason, command))
-        return idle_edits
+            edits.append(WatchedEdit(reason, command))
+        return edits
+
+    def take_idle_texts(self) -> list[IdleText]:
+        """Return the edits of texts that changed nothing since this was called last."""
+        return [IdleText(**json.loads(line)) for line in _take_lines(self._texts_log)]
+
+    def _write_editor(self, name: str, text: str) -> None:
+        """Write a program that runs an editor and watches it; none where there is no such editor.
+
+        Args:
+            name: The name of the editor.
+            text: The text of the program.
+        """
+        editor = shutil.which(name)
+        if editor:  # else the shell says that there is none
+            self._write_program(name, text, editor)
 
     def _write_program(self, name: str, text: str, editor: str = "") -> None:
         """Write one program.
@@ -240,8 +195,10 @@ class StandIns:
             "edits_log": shlex.quote(str(self._edits_log)),
             "name": name,
             "python": shlex.quote(sys.executable),
+            "runner": shlex.quote(str(self.runner)),
             "show": shlex.quote(str(self._workspace.tools / "show.py")),
             "log": shlex.quote(str(self._log)),
+            "workspace": shlex.quote(str(self._workspace.folder)),
         }
         file = self.programs / name
         file.write_text(text.format(**values), "utf-8")
@@ -252,3 +209,10 @@ def _copy(module_file: str | None, file: Path) -> None:
     """Copy a module of patchkit to a file."""
     assert module_file is not None
     file.write_bytes(Path(module_file).read_bytes())
+
+
+def _take_lines(log: Path) -> list[str]:
+    """Return the lines of a log, and empty it."""
+    lines = log.read_text("utf-8", errors="replace").splitlines()
+    log.write_text("", "utf-8")
+    return lines

@@ -2,69 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from support.packages import World, world
+from support.packages import world
 
-from authoring.index_of_up import INTO_MINE, serve
+from authoring.index_of_up import INTO_MINE
+from authoring.scripts.adopted_scripts import PATCH, SITE, adopted, here, kinds
 from patchkit.authoring.isolation.commands import Isolation
 from patchkit.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["world"]
+__all__ = ["here", "world"]
 
 pytestmark = pytest.mark.processes
-
-LIB = "import os\n\nLIMIT = 1\n\n\ndef f(a):\n    return a + LIMIT\n"
-SITE = "/usr/local/lib/python3.12/dist-packages"
-PATCH = """--- a/up/lib.py
-+++ b/up/lib.py
-@@ -6,2 +6,2 @@
- def f(a):
--    return a + LIMIT
-+    return a - LIMIT
-"""
-
-
-@pytest.fixture
-def here(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A release of `up` in a folder, and the working directory."""
-    serve(world, monkeypatch, {"1.0": {"lib": LIB, "core__lib": LIB}})
-    return world.folder
-
-
-def adopted(
-    capsys: pytest.CaptureFixture[str], *scripts: str, code: int = 0
-) -> dict[str, Any]:
-    """Adopt scripts into `mine`, and return the report."""
-    capsys.readouterr()
-    words = [
-        "adopt",
-        "--from-script",
-        *scripts,
-        *INTO_MINE,
-        "--yes",
-        "--format",
-        "json",
-    ]
-    found = main(words)
-    out, err = capsys.readouterr()
-    assert found == code, err
-    report: dict[str, Any] = json.loads(out)
-    return report
-
-
-def kinds(report: dict[str, Any]) -> dict[str, list[str]]:
-    """The kinds of each row's changes."""
-    return {
-        patch["name"]: [change["kind"] for change in patch["changes"]]
-        for patch in report["patches"]
-    }
 
 
 @pytest.mark.parametrize(
@@ -368,3 +322,30 @@ def test_wrong_use_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) ->
         assert main(["adopt", *words, *INTO_MINE]) == 2
         assert fault in capsys.readouterr().err
     assert not (here / "mine").exists()
+
+
+def test_documents_of_a_dockerfile_are_copied(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Into the package as modules, elsewhere as programs that later lines run."""
+    (here / "Dockerfile").write_text(
+        "FROM x\n"
+        "ARG LEAST=3\n"
+        f"COPY <<one.py <<'two.py' {SITE}/up/\n"
+        "ONE = $LEAST\n"
+        "one.py\n"
+        "TWO = '$LEAST'\n"
+        "two.py\n"
+        "COPY <<-'EOF' /opt/fix.py\n"
+        f"p = '{SITE}/up/lib.py'\n"
+        "t = open(p).read()\n"
+        "open(p, 'w').write(t.replace('a + L', 'a - L').replace('no such', 'x'))\n"
+        "EOF\n"
+        "RUN python3 /opt/fix.py\n"
+    )
+    report = adopted(capsys, "Dockerfile", code=1)
+    assert kinds(report) == {"lib": ["Edit"], "one": ["Provide"], "two": ["Provide"]}
+    assert "ONE = 3" in (here / "mine" / "patch_one.py").read_text()
+    assert "TWO = '$LEAST'" in (here / "mine" / "patch_two.py").read_text()
+    (left,) = report["left"]
+    assert (left["file"], left["line"]) == ("Dockerfile", 11)

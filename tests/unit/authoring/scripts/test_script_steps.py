@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,8 +32,8 @@ def step_of(folder: Path, name: str, text: str, arguments: str = "") -> Step:
         ("fix.bash", "sed x y\n", ["bash", "-c"]),
         ("fix", "#!/usr/bin/env bash\nsed x y\n", ["bash", "-c"]),
         ("fix.sh", "#!/bin/bash -eu\nsed x y\n", ["bash", "-eu", "-c"]),
-        ("fix.py", "print()\n", ["python3"]),
-        ("fix", "#!/usr/bin/env python3\nprint()\n", ["python3"]),
+        ("fix.py", "print()\n", [sys.executable]),
+        ("fix", "#!/usr/bin/env python3\nprint()\n", [sys.executable]),
     ],
 )
 def test_the_first_line_or_the_name_says_what_runs_it(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.authoring.scripts.shell_commands import ShellCommand, split_commands
+from patchkit.authoring.scripts.shell_commands import (
+    ShellCommand,
+    is_answered,
+    split_commands,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +72,33 @@ def test_the_separator_is_the_one_before() -> None:
 def test_the_program_is_what_is_run(text: str, program: str) -> None:
     """Assignments before it, and programs that only start it, do not count."""
     assert ShellCommand("", text).program == program
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sed A || sed B", True),
+        ("sed A 2>&1 || sed B", True),
+        ("sed A || { x; sed B; }", True),
+        ("sed A || false || sed B", True),
+        ("if ! sed A; then sed B; fi", True),
+        ("if sed A\nthen\n  x\nelse\n  sed B\nfi", True),
+        ("if sed A; then x; elif sed B; then x; fi", True),
+        ("f() {\n  sed A || sed B\n}", True),
+        ("sed A; sed B", False),
+        ("sed A && sed B", False),
+        ("sed A || true\nsed B", False),
+        ("sed A || { x; }; sed B", False),
+        ("f() {\n  sed A || true\n  sed B\n}", False),
+        ("if ! sed A; then x; fi\nsed B", False),
+        ("sed B || sed A", False),
+        ("sed A", False),
+        ("", False),
+    ],
+)
+def test_what_is_run_for_the_case_that_a_command_fails(
+    text: str, *, expected: bool
+) -> None:
+    """It stands behind `||`, or in the rest of the `if`."""
+    assert is_answered(text, "sed A", ["sed B"]) is expected
+    assert is_answered(text, "sed A", []) is False
