@@ -27,12 +27,6 @@ def {name}():
         function = getattr(function, part)
     getattr(function, "adopted", function)()
 '''
-_BEGIN_TEXT = '''
-
-def begin():
-    """Import the function's module, for a row that waits for that, if nobody else does."""
-    import_module("{module}")
-'''
 _TAKEN_BODY = '''# {title}
 """What {call} sets."""
 
@@ -81,8 +75,8 @@ class CalledRow(NamedTuple):
         changes: Its changes.
         text: The text of its body.
         is_taken: Whether what the call sets is taken from it.
-        begin: The change that imports the module of the pile which the others wait for, where
-            nobody else may do it; None where it need not be imported.
+        begin: The change of another row, which imports the module of the pile that these wait for;
+            None where they wait for no such module.
     """
 
     changes: Sequence[Change]
@@ -135,8 +129,7 @@ class CalledRows:
             first_module = ""
         row_change = self._call(first_module, name, changes)
         begin: AfterImport | None = None
-        if first_module and name != "begin":
-            text += _BEGIN_TEXT.format(module=module)
+        if first_module:
             begin = self._call("", "begin", changes)
         return CalledRow([row_change], text, is_taken=False, begin=begin)
 

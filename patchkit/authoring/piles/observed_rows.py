@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.piles.begun_imports import importing_body
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
     CalledRow,
@@ -107,7 +108,7 @@ class ObservedRows:
         if not own_changes:
             return False
         row_changes = [own_change.change for own_change in own_changes]
-        text = own_text(self._title(call), f"{call.function}", own_changes)
+        text = own_text(self._title(call.function), f"{call.function}", own_changes)
         if not self._is_below_a_wrap(call.changes, row_changes):
             self._add_row_of_call(call, CalledRow(row_changes, text, is_taken=False))
             for row_change in row_changes:
@@ -119,7 +120,7 @@ class ObservedRows:
     def _add_called_row(self, call: PatchingCall) -> None:
         """Add a row that makes a call, if it can."""
         codes = self._own_objects.codes
-        title = self._title(call)
+        title = self._title(call.function)
         called = self._called_rows.of_function(
             call.function, codes, title, call.changes
         )
@@ -131,22 +132,41 @@ class ObservedRows:
         self._add_row_of_call(call, called)
         self._note(call.changes, called.changes)
 
-    def _title(self, call: PatchingCall) -> str:
-        """Return the first line of a body for a call."""
-        return f"Adopted from {self._pile.origin}: {call.function}"
+    def _title(self, function: PileFunction) -> str:
+        """Return the first line of a body for a function."""
+        return f"Adopted from {self._pile.origin}: {function}"
 
     def _add_row_of_call(self, call: PatchingCall, called: CalledRow) -> None:
         """Add a row, and note that it keeps the function off."""
         function = call.function
         body_name = self._add_called(function.word, str(function), called)
-        # The module of an entry point is imported by the engine that calls it.
-        if called.begin and self._callers.get(str(function)) == "--call":
-            word = f"begin_{function.word}"
-            row = self._row(word, str(function), body_name, [called.begin])
-            self._pile.patches.append(row)
+        if called.begin:
+            self._add_import(function, called.begin)
         self._off[function] = ""
         if call.is_used:
             self._off[function] = f"{self._pile.pack}.{body_name}"
+
+    def _add_import(self, function: PileFunction, begin: AfterImport) -> None:
+        """Add the row that imports the module of a function, which a row waits for."""
+        pile = self._pile
+        observation = self._observation
+        packages = {
+            change.target.partition(".")[0].partition(":")[0]
+            for change in observation.changes
+        }
+        text = importing_body(
+            self._title(function), function, pile.readers, observation.lines, packages
+        )
+        word = f"begin_{function.word}"
+        body_name = unused(f"patch_{word}", pile.bodies)
+        pile.bodies[body_name] = text
+        row = self._row(word, str(function), body_name, [begin])
+        caller = self._callers.get(str(function), "--call")
+        if caller != "--call":
+            # The engine that calls an entry point imports its module, too: that is enough where the
+            # import fails here.
+            row = row.__replace__(required=False)
+        pile.patches.append(row)
 
     def _add_called(self, word: str, source: str, called: CalledRow) -> str:
         """Add a row, and its body, whose name is returned.
