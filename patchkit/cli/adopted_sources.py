@@ -106,8 +106,8 @@ def adopt_pile(
         The rows, and a function that restores files.
 
     Raises:
-        ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
-            observed although that was asked for.
+        ScaffoldError: `only` names none of its modules, or it cannot be observed although that was
+            asked for.
     """
     metadata = metadata_of(changed)
     # Rows are for the very release that the pile requires, if it requires one.
@@ -140,7 +140,6 @@ def adopt_pile(
         observation = ObservationOptions(package, child_options.stubs, calls, python)
         _observe(pile, changed, observation, is_required=bool(child_options.observe))
     list_moved_names(pile)
-    pile.refuse_empty()
     return pile, restore_nothing
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import click
 from rich.console import Console
 from rich.text import Text
 
@@ -47,6 +48,23 @@ def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) ->
         out.print(Text(f"next: patchkit check --patches {pack.module}", style="note"))
 
 
+def refuse_empty(pile: PileRows, form: str) -> None:
+    """Print what was seen of a pile of which there is nothing to adopt, and refuse it.
+
+    Args:
+        pile: The rows of the pile: none.
+        form: The format of the report.
+
+    Raises:
+        ScaffoldError: In any case.
+    """
+    if form == "json":
+        click.echo(adopted_json(pile, written=False))
+    else:
+        _print_pile(pile, console())
+    pile.refuse_empty()
+
+
 def _print_rows(patches: Iterable[Patch], out: Console) -> None:
     """Print a line for each row, with the number of its changes by kind."""
     width = max((len(patch.name) for patch in patches), default=0)
@@ -80,6 +98,11 @@ def _print_pile(pile: PileRows, out: Console) -> None:
     Some are set by the pile itself, and others missed; `rebind=True` on the row does both.
     """
     observed = pile.observed
+    _print_list(
+        "modules that cannot be read",
+        [f"{path}: {fault}" for path, fault in pile.unreadable.items()],
+        out,
+    )
     if observed:
         out.print()
         if observed.inactive:
@@ -146,6 +169,7 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
     }
     if isinstance(adopted, PileRows):
         data["by_hand"] = adopted.by_hand
+        data["unreadable"] = adopted.unreadable
         data["observed"] = None
         if adopted.observed:
             observed = dataclasses.asdict(adopted.observed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from textwrap import dedent
 
@@ -116,3 +117,26 @@ def test_a_package_without_patches_is_refused(
     assert main(words) == 2
     assert fault in capsys.readouterr().err
     assert not (here.folder / "mine").exists()
+
+
+@pytest.mark.processes
+def test_what_was_seen_of_a_package_without_patches_is_printed(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report's lists come before the error: why nothing was found is often in them."""
+    here.module("pile.patches", "import nowhere\nfrom up import lib\n\nprint(lib)\n")
+    here.module("pile.other", "def put():\n    raise ValueError('no device')\n")
+    here.module("pile.template", "def\n")
+    words = ["adopt", "pile", *INTO_MINE, "--observe"]
+    assert main([*words, "--call", "pile.other:put"]) == 2
+    out, err = capsys.readouterr()
+    assert "modules that cannot be read\npile/template.py: " in out
+    failed = out.partition("imports and calls that failed\n")[2]
+    assert "pile.other:put: ValueError: no device" in failed
+    assert "called: pile.other:put; --call MODULE:FUNCTION names others" in err
+    assert main([*words, "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert (report["sites"], list(report["unreadable"])) == (0, ["pile/template.py"])
+    assert list(report["observed"]["faults"]) == ["pile.patches"]
+    assert "no function of it was called: --call MODULE:FUNCTION names one" in err
