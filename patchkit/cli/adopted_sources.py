@@ -39,7 +39,7 @@ from patchkit.errors import ScaffoldError, UpstreamError
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
 """The rows, and a function that restores the edited files of an installation."""
 
-_NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
+_NOT_RESTORED = "--restore: no file was given back, as what no row expresses would be lost"
 ENDS_OF_DIFFS = (".diff", ".patch", "-")
 """How names of diffs end; `-` is standard input."""
 
@@ -276,7 +276,7 @@ def adopt_installation(
     adopted.add(files)
 
     def restore_files() -> None:
-        """Give back the edited files, unless some of their changes are in no row."""
+        """Give back the edited files, unless no row expresses some of their changes."""
         if adopted.left:
             say(_NOT_RESTORED)
         else:

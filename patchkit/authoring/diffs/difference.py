@@ -36,8 +36,13 @@ _CLASS = "bases, decorators or keywords of a class are those that it was made wi
 _GONE = "it is gone there, and stays here: no row takes it away"
 
 
+NOT_EXPRESSED = "not expressed"
+WITHOUT_ROW = "observed, without a row"
+TO_LOOK_AT = "to look at"
+
+
 class UnexpressedCode(NamedTuple):
-    """Code that no row can express.
+    """Code that no row can express, or what else a person has to look at.
 
     Args:
         file: the path of its file in the release.
@@ -46,6 +51,9 @@ class UnexpressedCode(NamedTuple):
         reason: why no row can express it.
         place: the target that a row for it would have; its module where it defines nothing.
         used_by: the names of the rows whose new code uses it.
+        kind: the list that it is in: `NOT_EXPRESSED` is code that no row expresses, `WITHOUT_ROW` a
+            change that a pile was seen to make, and of which no code is known, and `TO_LOOK_AT`
+            code that rows express, and that may act in another way there.
     """
 
     file: str
@@ -54,6 +62,7 @@ class UnexpressedCode(NamedTuple):
     reason: str
     place: str = ""
     used_by: Sequence[str] = ()
+    kind: str = NOT_EXPRESSED
 
 
 class Verdicts(NamedTuple):

@@ -196,7 +196,7 @@ class DifferenceRows(AdoptedRows):
         return sorted(files_by_path.values(), key=_depth_of_new)
 
     def _difference(self, path: str, old: bytes, new: bytes) -> ModuleDifference:
-        """Compare two versions of a file; what `check` would refuse is in no row.
+        """Compare two versions of a file; what `check` would refuse is not expressed.
 
         Args:
             path: the path of the file in the release.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.difference import WITHOUT_ROW, UnexpressedCode
 from patchkit.authoring.piles.begun_imports import importing_body
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
@@ -350,7 +350,9 @@ class ObservedRows:
             return
         reason = self._reason(change)
         # No statement is known that sets it: it has no file, line and code.
-        self._pile.left.append(UnexpressedCode("", 0, "", reason, change.target))
+        self._pile.left.append(
+            UnexpressedCode("", 0, "", reason, change.target, kind=WITHOUT_ROW)
+        )
 
     def _reason(self, change: ObservedChange) -> str:
         """Return why no row makes a change."""

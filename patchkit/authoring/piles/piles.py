@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.difference import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.diffs.differing import AdoptedRows
 from patchkit.authoring.piles.bodies import BodyText
 from patchkit.authoring.piles.guards import (
@@ -159,9 +159,10 @@ class PileRows(AdoptedRows):
             if common_package(beside):
                 self.stand_ins[module.name] = codes[module.name]
             else:
-                self.left.append(
-                    UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                not_off = UnexpressedCode(
+                    module.path, 1, "", _NO_PACKAGE, module.name, kind=TO_LOOK_AT
                 )
+                self.left.append(not_off)
         if not self.stand_ins:
             return
         packages = [module.name for module in modules if module.is_package]

@@ -8,9 +8,15 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.difference import (
+    NOT_EXPRESSED,
+    TO_LOOK_AT,
+    WITHOUT_ROW,
+    UnexpressedCode,
+)
 from patchkit.authoring.diffs.differing import AdoptedRows
 from patchkit.authoring.piles.observed import PileObservation
+from patchkit.authoring.piles.observed_rows import IN_NO_ROW
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scripts.adopting import ScriptRows
@@ -77,10 +83,19 @@ def _print_rows(patches: Iterable[Patch], out: Console) -> None:
 
 
 def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> None:
-    """Print the code that no row expresses, why, and the rows that use it nevertheless."""
-    if unexpressed:
-        out.print(Text("\nin no row", style="heading"))
-    for code in unexpressed:
+    """Print the code that no row expresses and what else is listed, each kind below its name."""
+    for kind in (NOT_EXPRESSED, WITHOUT_ROW, TO_LOOK_AT):
+        listed = [code for code in unexpressed if code.kind == kind]
+        _print_listed(kind, listed, out)
+
+
+def _print_listed(
+    heading: str, listed: Sequence[UnexpressedCode], out: Console
+) -> None:
+    """Print what is in a list, why, and the rows that use it nevertheless; nothing for none."""
+    if listed:
+        out.print(Text(f"\n{heading}", style="heading"))
+    for code in listed:
         location = code.place
         if code.file:
             location = f"{code.file}:{code.line}  {code.code or code.place}"
@@ -135,6 +150,8 @@ def _print_depths(observed: PileObservation, out: Console) -> None:
     """Print how deep the observed changes were understood, and what was not run or not cut off."""
     if observed.depths:
         numbers = Counter(observed.depths.values())
+        if IN_NO_ROW in numbers:
+            numbers["without a row"] = numbers.pop(IN_NO_ROW)
         depths = ", ".join(f"{number} {depth}" for depth, number in numbers.items())
         total = count(len(observed.depths), "change")
         out.print(Text(f"observed {total}: {depths}", "note"))
