@@ -39,7 +39,9 @@ from patchkit.errors import ScaffoldError, UpstreamError
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
 """The rows, and a function that restores the edited files of an installation."""
 
-_NOT_RESTORED = "--restore: no file was given back, as what no row expresses would be lost"
+_NOT_RESTORED = (
+    "--restore: no file was given back, as what no row expresses would be lost"
+)
 ENDS_OF_DIFFS = (".diff", ".patch", "-")
 """How names of diffs end; `-` is standard input."""
 

@@ -184,7 +184,8 @@ def test_no_file_is_given_back_while_something_is_in_no_row(
     out, err = capsys.readouterr()
     assert "\nnot expressed\n" in out
     assert (
-        "--restore: no file was given back, as what no row expresses would be lost" in err
+        "--restore: no file was given back, as what no row expresses would be lost"
+        in err
     )
     assert installed.read_text() == edited
     assert (here / "mine").exists()
