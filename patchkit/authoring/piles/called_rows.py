@@ -188,7 +188,7 @@ class CalledRows:
         return AfterImport(first_module, call=name, rebind=False)
 
 
-def own_text(title: str, call: str, own_changes: Iterable[OwnChange]) -> str:
+def own_text(title: str, call: str, own_changes: Sequence[OwnChange]) -> str:
     """Return the body of a row of the pile's own objects.
 
     Args:
@@ -199,7 +199,9 @@ def own_text(title: str, call: str, own_changes: Iterable[OwnChange]) -> str:
     own_lines = [line for each in own_changes for line in each.lines]
     own_lines.sort(key=lambda line: not line.startswith("from "))
     lines = "\n".join(dict.fromkeys(own_lines))
-    return f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
+    definitions = [text for each in own_changes for text in each.definitions]
+    below = "".join(dict.fromkeys(definitions))
+    return f'# {title}\n"""What {call} sets."""\n\n{lines}\n{below}'
 
 
 def patching_calls(

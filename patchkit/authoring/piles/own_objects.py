@@ -34,16 +34,32 @@ from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
 
 
+_OF_PILE = '''
+
+def of_pile(function):
+    """Give a function the names of {module}, as they are there at each call."""
+    names = vars(import_module("{module}"))
+    return FunctionType(function.__code__, names, function.__name__)
+'''
+_LINES_OF_PILE = (
+    "from importlib import import_module",
+    "from types import FunctionType",
+)
+"""The imports that it needs."""
+
+
 class OwnChange(NamedTuple):
     """A change to an object of the pile, or by a function of it that is given the original.
 
     Args:
         change: The change.
         lines: The statements that bind the object in a body.
+        definitions: What comes below these statements in the body, of all such changes once each.
     """
 
     change: Change
     lines: Sequence[str]
+    definitions: Sequence[str] = ()
 
 
 class OwnObjects:
@@ -152,6 +168,12 @@ class OwnObjects:
             word = unused(name, words)
             words.add(word)
             factory = factories[change.dotted_name]
+            is_here = function.module not in self.codes
+            if is_here and not factory.is_constant:
+                name = unused(f"make_{word}", words)
+                words.add(name)
+                made.append(_made_in_body(change, factory, name, function))
+                continue
             made.append(self._made(change, factory, word, function))
         return made
 
@@ -185,7 +207,7 @@ class OwnObjects:
     def _change(self, change: ObservedChange) -> OwnChange:
         """Return the change of a target to the pile's own object."""
         module, _, name = (change.own or change.factory).partition(":")
-        line = f"from {self.codes[module]} import {name}"
+        line = f"from {self.codes.get(module, module)} import {name}"
         if change.own:
             return _with_value(change, name, [line])
         return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
@@ -193,8 +215,8 @@ class OwnObjects:
     def _take_modules(self, names: Collection[str]) -> bool:
         """Give the pack the text of modules, and of what they import, if it can have it.
 
-        A body cannot import from the pile's module itself. That module imports upstream, which
-        makes the row due; so the body would import from a module that is half imported.
+        A body that imports from the pile's module itself is late: that module imports upstream,
+        which makes the row due, so the body waits for the end of the module's import.
 
         Args:
             names: The names of the modules.
@@ -204,7 +226,16 @@ class OwnObjects:
         """
         if not self._all_have_stand_ins():
             return False
-        readers = self._with_imported(names)
+        # The outermost module of a pile can have no stand-in. A body that imports from it waits
+        # until it is whole, and so do the changes that others would have made before.
+        in_packages = {name for name in names if "." in name}
+        for name in set(names) - in_packages:
+            outermost = self._readers.get(name)
+            if outermost is None or not _only_defines(outermost):
+                return False
+        if not in_packages:
+            return True
+        readers = self._with_imported(in_packages)
         missing = list[PileReader]()
         for reader in readers:
             if reader is None:
@@ -303,6 +334,30 @@ def _with_value(change: ObservedChange, name: str, lines: Sequence[str]) -> OwnC
         change.target, by=name, rebind=False, unrelated=change.is_unrelated
     )
     return OwnChange(replaced, lines)
+
+
+def _made_in_body(
+    change: ObservedChange, factory: ClosureFactory, name: str, function: PileFunction
+) -> OwnChange:
+    """Return the change that calls a factory in the body itself, with the names of the pile.
+
+    Args:
+        change: What was observed.
+        factory: The factory.
+        name: Its name in the body.
+        function: The function that it is made of; its module stays the pile's.
+    """
+    text = factory.text(name, str(function), change.target)
+    of_pile = _OF_PILE.format(module=function.module)
+    definition = text.lstrip("\n")
+    definitions = [of_pile, f"\n\n@of_pile\n{definition}"]
+    if change.is_new:
+        word = name.removeprefix("make_")
+        definitions.append(f"\n\n{word} = {name}(None)\n")
+        with_value = _with_value(change, word, _LINES_OF_PILE)
+        return with_value._replace(definitions=definitions)
+    row_change = Decorate(change.target, by=name, rebind=False)
+    return OwnChange(row_change, _LINES_OF_PILE, definitions)
 
 
 def _only_defines(reader: PileReader) -> bool:

@@ -473,7 +473,7 @@ def test_a_pile_of_one_module(
     monkeypatch: pytest.MonkeyPatch,
     path: str,
 ) -> None:
-    """It has no stand-in, as it lies in no package: its function is called by its own name."""
+    """It has no stand-in, as it lies in no package: the row names what it has there."""
     text = "from up import lib\n\n\ndef g():\n    return 'new'\n\n\n"
     text += "def register():\n    lib.g = g\n"
     folder = here.folder / "project"
@@ -483,7 +483,7 @@ def test_a_pile_of_one_module(
     file.write_text(text, "utf-8")
     words = [*INTO_MINE, "--observe", "--call", "one:register"]
     assert main(["adopt", str(folder), *words]) == 0
-    assert "observed 1 change: 1 taken" in capsys.readouterr().out
+    assert "observed 1 change: 1 own object" in capsys.readouterr().out
     start = f"import sys\nsys.path[:0] = [{str(folder)!r}, {str(folder / 'src')!r}]\n"
     call = "import one\none.register()\n"
     theirs = here.answer(f"{start}{call}{PROBE}", PATCHKIT="0")
