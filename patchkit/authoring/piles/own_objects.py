@@ -33,7 +33,6 @@ from patchkit.authoring.piles.plain_functions import (
 from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
 
-
 _OF_PILE = '''
 
 def of_pile(function):
@@ -229,10 +228,8 @@ class OwnObjects:
         # The outermost module of a pile can have no stand-in. A body that imports from it waits
         # until it is whole, and so do the changes that others would have made before.
         in_packages = {name for name in names if "." in name}
-        for name in set(names) - in_packages:
-            outermost = self._readers.get(name)
-            if outermost is None or not _only_defines(outermost):
-                return False
+        if not all(map(self._may_stay, set(names) - in_packages)):
+            return False
         if not in_packages:
             return True
         readers = self._with_imported(in_packages)
@@ -251,6 +248,11 @@ class OwnObjects:
         if missing:
             self._add_modules(missing, common_package(modules))
         return True
+
+    def _may_stay(self, name: str) -> bool:
+        """Whether bodies may import from the outermost module of the pile."""
+        reader = self._readers.get(name)
+        return reader is not None and _only_defines(reader)
 
     def _all_have_stand_ins(self) -> bool:
         """Whether the pack serves the text of every module of the pile that it has a body of."""
