@@ -16,7 +16,7 @@ _DOTTED = re.compile(rf"{_NAME}(?:\.{_NAME})+")
 _MOST_PARTS = 3
 """How many parts of a dotted name may lie in a module, if none says that it is a class."""
 _PATCHERS = frozenset({"patch", "resolve_name", "resolve_obj_by_qualname", "locate"})
-"""Functions that import what a dotted name names, and get its last attribute."""
+"""Functions that import what a dotted name names, as do those whose names end in `_patch`."""
 _PATCHERS_OF_MODULES = frozenset(
     {"wrap_function_wrapper", "patch_function_wrapper", "wrap_object"}
 )
@@ -84,7 +84,8 @@ def named_in_call(node: ast.Call) -> NamedInCall | None:
     function = dotted(node.func)
     last = function.rpartition(".")[2]
     is_test = function.endswith("monkeypatch.setattr") and len(node.args) == 2
-    if last in _PATCHERS or function.endswith("patch.dict") or is_test:
+    is_patcher = last in _PATCHERS or last.endswith("_patch")
+    if is_patcher or function.endswith("patch.dict") or is_test:
         return _named_by_text(node)
     takes_owner = last in _PATCHERS_OF_MODULES or function.endswith("patch.object")
     if takes_owner and len(node.args) > 1:

@@ -105,6 +105,9 @@ NAMED_BY_TEXT = {
     "@mock.patch('up.a.b.f', new=1)\ndef t(): ...": ["attribute up:a.b.f"],
     "with mock.patch.object(up.C, 'f'): ...": ["attribute up:C.f", "attribute up:C"],
     "mock.patch.object(own, 'f')": [],
+    "@register_patch(target='up.a.C.f', reason='slow')\ndef f(): ...": [
+        "attribute up.a:C.f"
+    ],
     "mock.patch.dict('up.a.D', {'a': 1})": ["attribute up.a:D"],
     "mock.patch('json.dumps')": [],
     "monkeypatch.setattr('up.a.f', 1)": ["attribute up:a.f"],
