@@ -96,3 +96,19 @@ def test_the_import_waits_for_what_upstream_is_importing(
     arm = f"import patchkit.auto\n{import_it}"
     assert here.answer(f"{arm}{PROBE}", PATCHKIT_PATCHES="mine") == theirs
     assert here.answer(f"{arm}{START}{PROBE}", PATCHKIT_PATCHES="mine") == theirs
+
+
+@pytest.mark.processes
+def test_a_call_is_made_although_nobody_imports_the_pile(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second row imports the module that the first one waits for, whoever comes first."""
+    text = "from up import lib\n\n\ndef put():\n    del lib.TABLE['a']\n"
+    words = ("--observe", "--call", "pile.start:put")
+    report = adopt(here, capsys, {"start": text}, *words)
+    assert list(kinds(report)) == ["pile-start-put", "begin-pile-start-put"]
+    start = "import pile.start\npile.start.put()\n"
+    theirs = here.answer(f"{start}{PROBE}", PATCHKIT="0")
+    assert here.answer(f"{ROWS}{PROBE}") == theirs
+    assert here.answer(f"{ROWS}{start}{PROBE}") == theirs
+    assert here.answer(f"import up.lib\n{ROWS}{PROBE}") == theirs
