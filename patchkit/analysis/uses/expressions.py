@@ -26,17 +26,21 @@ def target_of(
         attributes.insert(0, node.attr)
         node = node.value
     target: Target | None = None
-    if isinstance(node, ast.Name):
+    module = imported_by_call(node)
+    if module:
+        target = Target(module)
+    elif isinstance(node, ast.Name):
         target = names.get(node.id)
-    elif imported_by_call(node):
-        target = Target(imported_by_call(node))
     if target is None:
         return None
     for name in attributes:
         # An attribute is a module if the file imports it: `a.b` after `import a.b`.
         inner = f"{target.module}.{name}"
         is_module = not target.qualname and inner in modules
-        target = Target(inner) if is_module else member(target, name)
+        if is_module:
+            target = Target(inner)
+            continue
+        target = member(target, name)
     return target
 
 
@@ -51,7 +55,9 @@ def import_in(node: ast.expr) -> ast.Call | None:
     """
     while isinstance(node, ast.Attribute):
         node = node.value
-    return node if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call):
+        return node
+    return None
 
 
 def imports_patchkit(node: ast.AST) -> bool:
@@ -60,7 +66,9 @@ def imports_patchkit(node: ast.AST) -> bool:
     Args:
         node: The statement.
     """
-    return isinstance(node, ast.ImportFrom) and node.module == "patchkit"
+    if not isinstance(node, ast.ImportFrom):
+        return False
+    return node.module == "patchkit"
 
 
 def makes_annotations_lazy(node: ast.AST) -> bool:
@@ -69,9 +77,12 @@ def makes_annotations_lazy(node: ast.AST) -> bool:
     Args:
         node: The statement.
     """
-    if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
+    if not isinstance(node, ast.ImportFrom):
         return False
-    return any(alias.name == "annotations" for alias in node.names)
+    if node.module != "__future__":
+        return False
+    names = [alias.name for alias in node.names]
+    return "annotations" in names
 
 
 def is_super_call(node: ast.expr) -> bool:
@@ -80,7 +91,9 @@ def is_super_call(node: ast.expr) -> bool:
     Args:
         node: The expression.
     """
-    return isinstance(node, ast.Call) and dotted(node.func) == "super"
+    if not isinstance(node, ast.Call):
+        return False
+    return dotted(node.func) == "super"
 
 
 def member(owner: Target, name: str) -> Target:
@@ -90,7 +103,10 @@ def member(owner: Target, name: str) -> Target:
         owner: The target.
         name: The name of the attribute.
     """
-    return Target(owner.module, f"{owner.qualname}.{name}".lstrip("."))
+    qualname = name
+    if owner.qualname:
+        qualname = f"{owner.qualname}.{name}"
+    return Target(owner.module, qualname)
 
 
 def call_of(node: ast.Call) -> Call:
@@ -102,8 +118,17 @@ def call_of(node: ast.Call) -> Call:
     Returns:
         The arguments.
     """
-    stars = [argument for argument in node.args if isinstance(argument, ast.Starred)]
-    names = tuple(keyword.arg for keyword in node.keywords if keyword.arg)
-    # `**kwargs` is a keyword without a name.
-    more = bool(stars) or len(names) < len(node.keywords)
-    return Call(len(node.args) - len(stars), names, more)
+    places = 0
+    has_stars = False
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            has_stars = True
+        else:
+            places += 1
+    names = list[str]()
+    for keyword in node.keywords:
+        if keyword.arg:
+            names.append(keyword.arg)
+        else:  # `**kwargs` is a keyword without a name
+            has_stars = True
+    return Call(places, tuple(names), has_stars)

@@ -12,12 +12,12 @@ from patchkit.authoring.diffs.diff_files import Differing
 from patchkit.authoring.diffs.difference import (
     NO_VERDICTS,
     ModuleDifference,
-    UnexpressedCode,
     Verdicts,
     difference,
 )
 from patchkit.authoring.diffs.module_reads import names_set_as_global
 from patchkit.authoring.diffs.row_verdicts import verdicts
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from patchkit.analysis.upstream.resolving.syntax import dotted
-from patchkit.authoring.diffs.difference import TO_LOOK_AT, UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.guards import last_of
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows

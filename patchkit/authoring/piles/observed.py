@@ -78,6 +78,19 @@ class ObservedChange:
         """The target as `left` names it, where a statement sets it."""
         return self.target.replace(":", ".", 1)
 
+    @property
+    def outcome(self) -> str:
+        """What it has done, as the end of a sentence."""
+        if self.form == "deleted":
+            return "to be deleted"
+        if self.form == "content":
+            return "to be changed in place"
+        if self.has_named_value:
+            return f"to become {self.by}"
+        if self.literal:
+            return f"to become {self.literal}"
+        return "to change"
+
 
 @dataclass(frozen=True)
 class ObservedCall:
@@ -125,6 +138,14 @@ class PileObservation:
     copies: dict[str, Sequence[str]] = field(default_factory=dict)
     depths: dict[str, str] = field(default_factory=dict)
     not_run: list[str] = field(default_factory=list)
+
+    @property
+    def functions_called(self) -> str:
+        """Which functions were called, in words, and how to have others called."""
+        if not self.calls:
+            return "no function of it was called: --call MODULE:FUNCTION names one"
+        names = ", ".join(self.calls)
+        return f"called: {names}; --call MODULE:FUNCTION names others"
 
     def compare(self, patches: Iterable[Patch]) -> None:
         """Fill in `unread`, `inactive` and `copies` by comparison with rows.

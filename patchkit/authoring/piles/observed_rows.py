@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from patchkit.authoring.diffs.difference import WITHOUT_ROW, UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import WITHOUT_ROW, UnexpressedCode
 from patchkit.authoring.piles.begun_imports import importing_body
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
@@ -356,7 +356,7 @@ class ObservedRows:
 
     def _reason(self, change: ObservedChange) -> str:
         """Return why no row makes a change."""
-        observed = f"it was observed {_outcome(change)}"
+        observed = f"it was observed {change.outcome}"
         read = self._read_wrongly.get(change.target)
         if read:
             return f"reading gives {read}, and {observed}"
@@ -371,19 +371,6 @@ class ObservedRows:
         if self._is_below_a_wrap([change]):
             return f"{observed}; {_WRAPPED}"
         return f"{observed}; no target says it"
-
-
-def _outcome(change: ObservedChange) -> str:
-    """Say what a change has done, as the end of a sentence."""
-    if change.form == "deleted":
-        return "to be deleted"
-    if change.form == "content":
-        return "to be changed in place"
-    if change.has_named_value:
-        return f"to become {change.by}"
-    if change.literal:
-        return f"to become {change.literal}"
-    return "to change"
 
 
 def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:

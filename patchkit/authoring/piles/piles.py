@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.authoring.diffs.difference import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.bodies import BodyText
 from patchkit.authoring.piles.guards import (
     Guard,
@@ -136,14 +136,8 @@ class PileRows(AdoptedRows):
         if not self.sites:
             message = f"{self.origin} contains no patch that a row can express"
             if self.observed:
-                message += f"; {_functions_called(self.observed)}"
+                message += f"; {self.observed.functions_called}"
             raise ScaffoldError(message)
-
-    @property
-    def unreadable(self) -> dict[str, str]:
-        """By path of a module whose text is no Python, the reason."""
-        modules = [reader.module for reader in self.readers]
-        return {module.path: module.fault for module in modules if module.fault}
 
     def _switch_off(self, builders: Sequence["_ModuleRows"]) -> None:
         """Add the row that keeps the pile's modules from patching upstream a second time.
@@ -206,14 +200,6 @@ class PileRows(AdoptedRows):
             if placement.reason:
                 for dotted_name in placement.dotted_names or [""]:  # "": none is known
                     self.leave(reader, placement, placement.reason, dotted_name)
-
-
-def _functions_called(observation: PileObservation) -> str:
-    """Say which functions of a pile were called, and how to have another one called."""
-    if not observation.calls:
-        return "no function of it was called: --call MODULE:FUNCTION names one"
-    names = ", ".join(observation.calls)
-    return f"called: {names}; --call MODULE:FUNCTION names others"
 
 
 class _ModuleRows:

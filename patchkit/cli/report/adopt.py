@@ -8,13 +8,13 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from patchkit.authoring.diffs.difference import (
+from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.diffs.unexpressed import (
     NOT_EXPRESSED,
     TO_LOOK_AT,
     WITHOUT_ROW,
     UnexpressedCode,
 )
-from patchkit.authoring.diffs.differing import AdoptedRows
 from patchkit.authoring.piles.observed import PileObservation
 from patchkit.authoring.piles.observed_rows import IN_NO_ROW
 from patchkit.authoring.piles.piles import PileRows
@@ -115,7 +115,7 @@ def _print_pile(pile: PileRows, out: Console) -> None:
     observed = pile.observed
     _print_list(
         "modules that cannot be read",
-        [f"{path}: {fault}" for path, fault in pile.unreadable.items()],
+        [f"{path}: {fault}" for path, fault in _unreadable(pile).items()],
         out,
     )
     if observed:
@@ -144,6 +144,12 @@ def _print_pile(pile: PileRows, out: Console) -> None:
             [f"{module}: {fault}" for module, fault in observed.faults.items()],
             out,
         )
+
+
+def _unreadable(pile: PileRows) -> dict[str, str]:
+    """Return the paths of modules whose text is no Python, with the reason."""
+    modules = [reader.module for reader in pile.readers]
+    return {module.path: module.fault for module in modules if module.fault}
 
 
 def _print_depths(observed: PileObservation, out: Console) -> None:
@@ -186,7 +192,7 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
     }
     if isinstance(adopted, PileRows):
         data["by_hand"] = adopted.by_hand
-        data["unreadable"] = adopted.unreadable
+        data["unreadable"] = _unreadable(adopted)
         data["observed"] = None
         if adopted.observed:
             observed = dataclasses.asdict(adopted.observed)

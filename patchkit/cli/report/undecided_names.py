@@ -7,7 +7,7 @@ from patchkit.analysis.check.findings import Report
 from patchkit.cli.report.finding_groups import FindingGroup, location, releases_of
 from patchkit.cli.report.words import count
 
-MANY = 10
+_MANY = 10
 """Up to so many names, each is told as a finding of its own."""
 _MOST_NAMED = 3
 """How many modules a summary names."""
@@ -25,21 +25,23 @@ def undecided_by_module(
         The findings, the module with most of them first; none where there are few.
     """
     by_module = dict[str, list[FindingGroup]]()
-    number = 0
+    numbers = dict[str, int]()
     for group in groups:
-        if group.finding.code is codes.NOT_DECIDED:
-            number += 1
-            module = group.finding.target.partition(":")[0]
-            by_module.setdefault(module, []).append(group)
-    if number <= MANY:
+        if group.finding.code is not codes.NOT_DECIDED:
+            continue
+        module, _, _ = group.finding.target.partition(":")
+        of_module = by_module.setdefault(module, [])
+        of_module.append(group)
+        numbers[module] = len(of_module)
+    if sum(numbers.values()) <= _MANY:
         return {}
-    return dict(sorted(by_module.items(), key=_most_first))
+    return {module: by_module[module] for module in _most_first(numbers)}
 
 
-def _most_first(item: tuple[str, Sequence[FindingGroup]]) -> tuple[int, str]:
-    """Order modules by the number of their names, then by their own."""
-    module, groups = item
-    return -len(groups), module
+def _most_first(numbers: Mapping[str, int]) -> list[str]:
+    """Order modules by the number of their names; equal ones by their own names."""
+    by_name = sorted(numbers)
+    return sorted(by_name, key=numbers.__getitem__, reverse=True)
 
 
 def lines_of_module(groups: Iterable[FindingGroup], report: Report) -> Iterator[str]:
@@ -51,15 +53,24 @@ def lines_of_module(groups: Iterable[FindingGroup], report: Report) -> Iterator[
     """
     by_reason = dict[str, list[FindingGroup]]()
     for group in groups:
-        by_reason.setdefault(group.finding.message, []).append(group)
-    for reason, alike in by_reason.items():
+        reason = group.finding.message
+        of_reason = by_reason.setdefault(reason, [])
+        of_reason.append(group)
+    for reason, of_reason in by_reason.items():
         yield reason
-        for group in alike:
-            name = group.finding.target.partition(":")[2] or group.finding.target
-            words = [f"  {name}", location(group.finding)]
-            if len(group.releases) < report.read:  # not in all
-                words.append(releases_of(group, report))
-            yield "  ".join(filter(None, words))
+        for group in of_reason:
+            yield _line(group, report)
+
+
+def _line(group: FindingGroup, report: Report) -> str:
+    """Return the name of a finding, its first place, and its releases if these are not all."""
+    target = group.finding.target
+    _, _, name = target.partition(":")
+    line = f"  {name or target}  {location(group.finding)}"
+    if len(group.releases) < report.read:
+        releases = releases_of(group, report)
+        line += f"  {releases}"
+    return line
 
 
 def summary_of_modules(numbers: Mapping[str, int]) -> str:
@@ -71,12 +82,19 @@ def summary_of_modules(numbers: Mapping[str, int]) -> str:
     Returns:
         A text such as `: 20 in vllm.envs, 9 in vllm.logger`; '' where there are few names.
     """
-    if sum(numbers.values()) <= MANY:
+    left = sum(numbers.values())
+    if left <= _MANY:
         return ""
-    modules = sorted(numbers, key=lambda module: (-numbers[module], module))
-    parts = [f"{numbers[module]} in {module}" for module in modules[:_MOST_NAMED]]
-    others = modules[_MOST_NAMED:]
-    if others:
-        left = sum(numbers[module] for module in others)
-        parts.append(f"{left} in {count(len(others), 'other module')}")
-    return f": {', '.join(parts)}"
+    modules = _most_first(numbers)
+    named = modules[:_MOST_NAMED]
+    parts = list[str]()
+    for module in named:
+        number = numbers[module]
+        left -= number
+        parts.append(f"{number} in {module}")
+    other_count = len(modules) - len(named)
+    if other_count:
+        others = count(other_count, "other module")
+        parts.append(f"{left} in {others}")
+    text = ", ".join(parts)
+    return f": {text}"
