@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
-from patchkit.authoring.piles.own_objects import OwnChange
+from patchkit.authoring.piles.own_changes import OwnChange
 from patchkit.authoring.piles.taken_values import TakenBody, can_be_taken
 from patchkit.core.rows.declaration import AfterImport, Change
 from patchkit.core.rows.target import Target
@@ -117,7 +117,11 @@ class CalledRows:
         taken = self._taken(changes, function.path, [outer])
         if taken.changes:
             text = _TAKEN_BODY.format(
-                title=title, call=function, module=module, name=outer, taken=taken.text
+                title=title,
+                call=function,
+                module=module,
+                name=outer,
+                taken=taken.text,
             )
             return CalledRow(taken.changes, text, is_taken=True)
         name = function.path.rpartition(".")[2]

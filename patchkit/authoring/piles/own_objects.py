@@ -6,7 +6,6 @@ makes that of the original, is found in a module; the pack has a copy of it.
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from patchkit.authoring.piles.bodies import BodyText
 from patchkit.authoring.piles.closure_factories import (
@@ -22,6 +21,12 @@ from patchkit.authoring.piles.guards import (
 from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.moved_names import moved_names
 from patchkit.authoring.piles.observed import ObservedChange
+from patchkit.authoring.piles.own_changes import (
+    OwnChange,
+    made_in_body,
+    waiting_line,
+    with_value,
+)
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import canonical_name
@@ -31,34 +36,7 @@ from patchkit.authoring.piles.plain_functions import (
     quiet_modules,
 )
 from patchkit.authoring.piles.row_names import body_word, unused
-from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
-
-_OF_PILE = '''
-
-def of_pile(function):
-    """Give a function the names of {module}, as they are there at each call."""
-    names = vars(import_module("{module}"))
-    return FunctionType(function.__code__, names, function.__name__)
-'''
-_LINES_OF_PILE = (
-    "from importlib import import_module",
-    "from types import FunctionType",
-)
-"""The imports that it needs."""
-
-
-class OwnChange(NamedTuple):
-    """A change to an object of the pile, or by a function of it that is given the original.
-
-    Args:
-        change: The change.
-        lines: The statements that bind the object in a body.
-        definitions: What comes below these statements in the body, of all such changes once each.
-    """
-
-    change: Change
-    lines: Sequence[str]
-    definitions: Sequence[str] = ()
+from patchkit.core.rows.declaration import Decorate
 
 
 class OwnObjects:
@@ -171,7 +149,8 @@ class OwnObjects:
             if is_here and not factory.is_constant:
                 name = unused(f"make_{word}", words)
                 words.add(name)
-                made.append(_made_in_body(change, factory, name, function))
+                line = waiting_line(reader)
+                made.append(made_in_body(change, factory, name, function, line))
                 continue
             made.append(self._made(change, factory, word, function))
         return made
@@ -192,7 +171,7 @@ class OwnObjects:
             function: The function that it is made of.
         """
         if factory.is_constant:
-            return _with_value(change, word, [f"{word} = {factory.value}"])
+            return with_value(change, word, [f"{word} = {factory.value}"])
         code = self.codes[function.module]
         code_text = self._pile.bodies[last_of(code)]
         name = unused(f"make_{word}", re.findall(r"\w+", code_text))
@@ -200,16 +179,20 @@ class OwnObjects:
         self._pile.bodies[last_of(code)] += text
         line = f"from {code} import {name}"
         if change.is_new:
-            return _with_value(change, word, [line, f"{word} = {name}(None)"])
+            return with_value(change, word, [line, f"{word} = {name}(None)"])
         return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
 
     def _change(self, change: ObservedChange) -> OwnChange:
         """Return the change of a target to the pile's own object."""
         module, _, name = (change.own or change.factory).partition(":")
-        line = f"from {self.codes.get(module, module)} import {name}"
+        code = self.codes.get(module, "")
+        line = f"from {code or module} import {name}"
+        lines = [line]
+        if not code:
+            lines.insert(0, waiting_line(self._readers[module]))
         if change.own:
-            return _with_value(change, name, [line])
-        return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
+            return with_value(change, name, lines)
+        return OwnChange(Decorate(change.target, by=name, rebind=False), lines)
 
     def _take_modules(self, names: Collection[str]) -> bool:
         """Give the pack the text of modules, and of what they import, if it can have it.
@@ -320,46 +303,6 @@ class OwnObjects:
         else:
             pile.patches.insert(0, row)
         pile.bodies["patch_old_pile"] = body
-
-
-def _with_value(change: ObservedChange, name: str, lines: Sequence[str]) -> OwnChange:
-    """Return a change of a target to what a body has under a name.
-
-    Args:
-        change: What was observed.
-        name: The name.
-        lines: The statements that bind it.
-    """
-    if change.is_new and not change.is_inherited:
-        return OwnChange(Add(change.target, by=name, rebind=False), lines)
-    replaced = Replace(
-        change.target, by=name, rebind=False, unrelated=change.is_unrelated
-    )
-    return OwnChange(replaced, lines)
-
-
-def _made_in_body(
-    change: ObservedChange, factory: ClosureFactory, name: str, function: PileFunction
-) -> OwnChange:
-    """Return the change that calls a factory in the body itself, with the names of the pile.
-
-    Args:
-        change: What was observed.
-        factory: The factory.
-        name: Its name in the body.
-        function: The function that it is made of; its module stays the pile's.
-    """
-    text = factory.text(name, str(function), change.target)
-    of_pile = _OF_PILE.format(module=function.module)
-    definition = text.lstrip("\n")
-    definitions = [of_pile, f"\n\n@of_pile\n{definition}"]
-    if change.is_new:
-        word = name.removeprefix("make_")
-        definitions.append(f"\n\n{word} = {name}(None)\n")
-        with_value = _with_value(change, word, _LINES_OF_PILE)
-        return with_value._replace(definitions=definitions)
-    row_change = Decorate(change.target, by=name, rebind=False)
-    return OwnChange(row_change, _LINES_OF_PILE, definitions)
 
 
 def _only_defines(reader: PileReader) -> bool:

@@ -42,6 +42,19 @@ OUTERMOST = {
         def register():
             lib.f = loud(lib.f)
         """,
+    "a name that is bound below": """
+        def register():
+            original = lib.f
+
+            def f(a, b=0):
+                return ("new", *original(a, b))
+
+            lib.f = f
+            lib.g = late
+
+        def late():
+            return ("late", WORD)
+        """,
     "an own object": """
         def g():
             return (WORD, __name__)
@@ -53,6 +66,7 @@ OUTERMOST = {
 DEPTHS = {
     "a closure": "decorated",
     "a factory": "decorated",
+    "a name that is bound below": "decorated",
     "an own object": "own object",
 }
 
