@@ -224,7 +224,7 @@ def patching_calls(
             continue
         changes = list[ObservedChange]()
         is_plain = not result.own_changes and not result.is_used
-        for change in observation.unread:
+        for change in [*observation.earlier, *observation.unread]:
             if change.step != name:
                 continue
             if is_target(change.target):

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from patchkit.authoring.diffs.unexpressed import WITHOUT_ROW, UnexpressedCode
 from patchkit.authoring.piles.begun_imports import importing_body
+from patchkit.authoring.piles.call_order import CallOrder
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
     CalledRow,
@@ -30,7 +31,7 @@ from patchkit.authoring.piles.placed_targets import placed_target
 from patchkit.authoring.piles.read_values import read_wrongly
 from patchkit.authoring.piles.row_names import unused
 from patchkit.authoring.piles.taken_values import TAKEN_MODULE, TAKEN_TEXT
-from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch
 
 READ = "read"
 OWN = "own object"
@@ -63,6 +64,7 @@ class ObservedRows:
         self._without_rows: Collection[str] = ()
         self._read_wrongly: Mapping[str, str] = {}
         self._off: dict[PileFunction, str] = {}
+        self._order = CallOrder(observation.calls)
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
@@ -86,15 +88,17 @@ class ObservedRows:
                 project=pile.project,
             )
         in_rows = [
-            change
-            for change in self._observation.unread
-            if change.target in self._observation.depths
+            change for change in self._observation.unread if self._is_made(change)
         ]
         # A call comes after the rows of the import that have the same target.
-        self._pile.patches = list(chained(self._pile.patches))
+        self._pile.patches = list(chained(self._order.sorted(self._pile.patches)))
         self._drop_from_list(in_rows)
         for change in self._observation.unread:
             if change not in in_rows:
+                self._observation.depths[change.target] = IN_NO_ROW
+                self._leave(change)
+        for change in self._observation.earlier:
+            if not self._order.is_made(change):
                 self._leave(change)
         self._observation.unread = [
             change for change in self._observation.unread if change not in in_rows
@@ -111,6 +115,7 @@ class ObservedRows:
         text = own_text(self._title(call.function), f"{call.function}", own_changes)
         if not self._is_below_a_wrap(call.changes, row_changes):
             self._add_row_of_call(call, CalledRow(row_changes, text, is_taken=False))
+            self._order.note_made(call.changes)
             for row_change in row_changes:
                 is_decorated = isinstance(row_change, Decorate)
                 depth = DECORATED if is_decorated else OWN
@@ -185,37 +190,28 @@ class ObservedRows:
         return body_name
 
     def _note(
-        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change]
+        self, changes: Sequence[ObservedChange], row_changes: Iterable[Change]
     ) -> None:
         """Note how deep the changes of a call were understood."""
+        self._order.note_made(changes)
         for change in changes:
             self._observation.depths[change.target] = CALLED
         for row_change in row_changes:
             if not isinstance(row_change, AfterImport):
                 self._observation.depths[str(row_change.place)] = TAKEN
 
+    def _is_made(self, change: ObservedChange) -> bool:
+        """Return whether a row makes a change: that of the call, where a call made it."""
+        if change.step:
+            return self._order.is_made(change)
+        return change.target in self._observation.depths
+
     def _is_below_a_wrap(
-        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change] = ()
+        self, changes: Sequence[ObservedChange], row_changes: Iterable[Change] = ()
     ) -> bool:
-        """Return whether a row that was read wraps what a call sets again.
-
-        A call sets what lies below all that wraps: the order would be another one than the pile's.
-
-        Args:
-            changes: What the call changes.
-            row_changes: The changes of its row; a Decorate lies above what others wrap.
-        """
-        decorated = set[str]()
-        for row_change in row_changes:
-            if isinstance(row_change, Decorate):
-                decorated.add(row_change.target)
-        wrapped = set[str]()
-        for patch in self._pile.patches:
-            for row_change in patch.changes:
-                if isinstance(row_change, (Decorate, Wrap)):
-                    wrapped.add(row_change.target)
-        wrapped -= decorated
-        return any(change.target in wrapped for change in changes)
+        """Return whether a row wraps what a call sets again, so that its own cannot be added."""
+        rows = self._pile.patches
+        return self._order.is_below_a_wrap(rows, changes, row_changes)
 
     def _add_rows_of_imports(self) -> None:
         """Add a row for each module whose import changes what no row that was read does.
@@ -272,7 +268,9 @@ class ObservedRows:
         plain_name = re.sub("_+", "-", word).strip("-")
         name = unused(plain_name, pile.names)
         pile.names.append(name)
-        return pile.adopted(name, body, changes, source)
+        row = pile.adopted(name, body, changes, source)
+        self._order.note_row(row, source)
+        return row
 
     def _drop_what_was_read_wrongly(self) -> None:
         """Drop the rows of modules that set something else than reading gives.
@@ -344,7 +342,6 @@ class ObservedRows:
 
     def _leave(self, change: ObservedChange) -> None:
         """List a change that no row makes, unless a statement that makes it is in the list."""
-        self._observation.depths[change.target] = IN_NO_ROW
         places = {code.place for code in self._pile.left}
         if change.dotted_name in places or change.target in places:
             return

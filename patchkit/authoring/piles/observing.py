@@ -79,7 +79,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         module = change["target"].partition(":")[0]
         modules.add(module)
     answer["faults"] = faults
-    calls |= run.calls
+    # What modules call as they are imported comes first.
+    calls = {**run.calls, **calls}
     answer["changes"] = upstream.changes
     answer["calls"] = calls
     answer["lines"] = {module: sorted(lines) for module, lines in run.lines.items()}

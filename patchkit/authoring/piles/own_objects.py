@@ -36,6 +36,7 @@ from patchkit.authoring.piles.plain_functions import (
     quiet_modules,
 )
 from patchkit.authoring.piles.row_names import body_word, unused
+from patchkit.authoring.source.calls_at_import import called_at_import
 from patchkit.core.rows.declaration import Decorate
 
 
@@ -222,7 +223,7 @@ class OwnObjects:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader) or any(moved_names(reader)):
+            if not self._may_be_copied(reader):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]
@@ -236,6 +237,24 @@ class OwnObjects:
         """Whether bodies may import from the outermost module of the pile."""
         reader = self._readers.get(name)
         return reader is not None and _only_defines(reader)
+
+    def _may_be_copied(self, reader: PileReader) -> bool:
+        """Whether the text of a module does in the pack what it does in the pile."""
+        if any(moved_names(reader)) or self._makes_call(reader):
+            return False
+        return _only_defines(reader)
+
+    def _makes_call(self, reader: PileReader) -> bool:
+        """Whether a module calls, as it is imported, a function that may have a row.
+
+        In the pack it would get the function itself, where the pile's module gets one that does
+        nothing.
+        """
+        if self._pile.observed is None:
+            return False
+        names = {call.rpartition(":")[2] for call in self._pile.observed.calls}
+        called = called_at_import(reader.module.tree)
+        return any(name.rpartition(".")[2] in names for name in called)
 
     def _all_have_stand_ins(self) -> bool:
         """Whether the pack serves the text of every module of the pile that it has a body of."""

@@ -196,7 +196,12 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
         data["observed"] = None
         if adopted.observed:
             observed = dataclasses.asdict(adopted.observed)
-            del observed["lines"], observed["users"]  # only for `not_run` and the rows
+            for internal in (
+                "lines",
+                "users",
+                "earlier",
+            ):  # for the rows, and `not_run`
+                del observed[internal]
             data["observed"] = observed
     if isinstance(adopted, ScriptRows):
         data["script"] = script_json(adopted)
