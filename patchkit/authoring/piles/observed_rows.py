@@ -93,6 +93,7 @@ class ObservedRows:
         # A call comes after the rows of the import that have the same target.
         self._pile.patches = list(chained(self._order.sorted(self._pile.patches)))
         self._drop_from_list(in_rows)
+        self._note_copies(in_rows)
         for change in self._observation.unread:
             if change not in in_rows:
                 self._observation.depths[change.target] = IN_NO_ROW
@@ -199,6 +200,13 @@ class ObservedRows:
         for row_change in row_changes:
             if not isinstance(row_change, AfterImport):
                 self._observation.depths[str(row_change.place)] = TAKEN
+
+    def _note_copies(self, changes: Iterable[ObservedChange]) -> None:
+        """Note the copies that the pile has left, of targets that rows of calls set."""
+        for change in changes:
+            depth = self._observation.depths[change.target]
+            if change.copies and depth != CALLED:
+                self._observation.copies[change.target] = change.copies
 
     def _is_made(self, change: ObservedChange) -> bool:
         """Return whether a row makes a change: that of the call, where a call made it."""

@@ -192,6 +192,16 @@ def test_what_the_import_sets_and_a_call_sets_again(
     assert ours == theirs
 
 
+@pytest.mark.processes
+def test_copies_that_a_call_leaves_are_named(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which of them have the original depends on who imports upstream first."""
+    text = "from up import lib, user\n\n\ndef register():\n    lib.f = str\n"
+    report = observed(here, capsys, {"start": text})
+    assert report["observed"]["copies"] == {"up.lib:f": ["up.user:f"]}
+
+
 LEFT = {
     "it fails": (
         "lib.g = str; raise ValueError('no device')",
