@@ -157,15 +157,8 @@ def keep_off(
                 result = f"importlib.import_module('{used_body}').taken.returned"
             getter = _GET_NOTHING.format(call=function, result=result)
             body = body.replace(_GET, f"{_GET}{getter}", 1)
-            # Other code of the pack imports the function from the pack's module itself.
             code = last_of(codes[function.module])
-            name = unused(f"off_{function.word}", re.findall(r"\w+", bodies[code]))
-            statement = "return None"
-            if used_body:
-                statement = _RETURNED.format(body=used_body)
-            bodies[code] += _OFF_IN_CODE.format(
-                name=name, path=function.path, statement=statement
-            )
+            bodies[code] += _off_in_code(bodies[code], function, used_body)
             continue
         if not changes:  # once, for all functions
             body += _OFF
@@ -186,3 +179,21 @@ def keep_off(
         why = f"The rows of this pack call functions of {origin}: nobody else may."
         row = old_pile_row(changes, why, project, origin)
         rows.insert(0, row)
+
+
+def _off_in_code(text: str, function: PileFunction, used_body: str) -> str:
+    """Return what keeps a function off in the text that the pack has of its module.
+
+    Other code of the pack imports the function from there.
+
+    Args:
+        text: The text.
+        function: The function.
+        used_body: The body of its row where its caller may use what it returns; else ''.
+    """
+    statement = "return None"
+    if used_body:
+        statement = _RETURNED.format(body=used_body)
+    words = re.findall(r"\w+", text)
+    name = unused(f"off_{function.word}", words)
+    return _OFF_IN_CODE.format(name=name, path=function.path, statement=statement)
