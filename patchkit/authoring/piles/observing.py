@@ -79,8 +79,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         module = change["target"].partition(":")[0]
         modules.add(module)
     answer["faults"] = faults
-    # What modules call as they are imported comes first.
-    calls = {**run.calls, **calls}
+    calls = run.calls | calls
     answer["changes"] = upstream.changes
     answer["calls"] = calls
     answer["lines"] = {module: sorted(lines) for module, lines in run.lines.items()}
@@ -205,7 +204,10 @@ class _PileRun:
         self._called: dict[FrameType, str] = {}
         self._raising: FrameType | None = None
         self.calls: dict[str, dict[str, Any]] = {}
-        """What came of the functions that modules call as they are imported, as `module:name`."""
+        """What came of the functions that modules call as they are imported, as `module:name`.
+
+        They come before those that are called afterwards.
+        """
         self.lines: dict[str, set[int]] = {}
         """By module of the pile, the lines that were run."""
         self.own: dict[tuple[str, str], Any] = {}
