@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
@@ -215,9 +216,11 @@ class _PileRun:
 
     def __enter__(self) -> None:
         sys.settrace(self._begin)
+        threading.settrace(self._begin)  # of threads that begin from now on
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
+        threading.settrace(None)
 
     def _begin(self, frame: FrameType, _event: str, _argument: object) -> Any:
         """Watch a frame if it runs code of the pile; Python calls this at the start of each."""
@@ -349,7 +352,7 @@ class _StubFinder:
         for package in self._packages:
             prefix = f"{package}."
             if path.startswith(prefix):
-                return ModuleSpec(name, self)  # type: ignore[arg-type]
+                return ModuleSpec(name, self)
         return None
 
     def create_module(self, spec: Any) -> ModuleType:

@@ -71,6 +71,27 @@ def test_the_report_names_statements_that_were_not_run(
 
 
 @pytest.mark.processes
+def test_what_threads_of_the_pile_run_was_run(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its statements are in no list, as rows have what they set."""
+    text = """\
+        from threading import Thread
+        from up import lib
+
+        def work():
+            lib.g = lambda: "new"
+
+        def register():
+            thread = Thread(target=work)
+            thread.start()
+            thread.join()
+        """
+    report = observed(here, capsys, {"start": text})
+    assert (report["observed"]["not_run"], report["left"]) == ([], [])
+
+
+@pytest.mark.processes
 def test_a_child_that_takes_too_long_is_ended(here: World) -> None:
     """The error says what to do."""
     here.module("up.slow", "import time\ntime.sleep(60)\n")
