@@ -352,7 +352,7 @@ class _StubFinder:
         for package in self._packages:
             prefix = f"{package}."
             if path.startswith(prefix):
-                return ModuleSpec(name, self)
+                return ModuleSpec(name, self)  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: Any) -> ModuleType:
