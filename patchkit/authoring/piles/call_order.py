@@ -10,6 +10,23 @@ from patchkit.authoring.piles.observed import ObservedChange
 from patchkit.core.rows.declaration import Change, Decorate, Patch, Wrap
 
 
+def changed_again_by_import(
+    changes: Iterable[ObservedChange],
+) -> list[ObservedChange]:
+    """Return what calls have changed before the import of the pile has changed it again.
+
+    Args:
+        changes: All changes, in their order.
+    """
+    in_order = list(changes)
+    last_steps = {change.target: change.step for change in in_order}
+    again = list[ObservedChange]()
+    for change in in_order:
+        if change.step and not last_steps[change.target]:
+            again.append(change)
+    return again
+
+
 class CallOrder:
     """The calls in their order, and the rows that stand for them.
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from patchkit.authoring.diffs.unexpressed import WITHOUT_ROW, UnexpressedCode
 from patchkit.authoring.piles.begun_imports import importing_body
-from patchkit.authoring.piles.call_order import CallOrder
+from patchkit.authoring.piles.call_order import CallOrder, changed_again_by_import
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
     CalledRow,
@@ -65,6 +65,7 @@ class ObservedRows:
         self._read_wrongly: Mapping[str, str] = {}
         self._off: dict[PileFunction, str] = {}
         self._order = CallOrder(observation.calls)
+        self._overwritten = changed_again_by_import(observation.changes)
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
@@ -98,7 +99,7 @@ class ObservedRows:
             if change not in in_rows:
                 self._observation.depths[change.target] = IN_NO_ROW
                 self._leave(change)
-        for change in self._observation.earlier:
+        for change in [*self._observation.earlier, *self._overwritten]:
             if not self._order.is_made(change):
                 self._leave(change)
         self._observation.unread = [
@@ -369,6 +370,8 @@ class ObservedRows:
         if call is None:
             return f"{observed}; no statement that was read sets it"
         observed = f"{observed} by {change.step}"
+        if change in self._overwritten:
+            return f"{observed}, before the import of the pile has changed it again"
         if call.fault:
             return f"{observed}, which failed: {call.fault}"
         if call.is_used or self._callers.get(change.step) == PLATFORM:

@@ -153,3 +153,66 @@ def test_a_call_that_has_no_row_is_listed_although_a_later_one_has(
     report = adopt(here, capsys, {"start": dedent(text)}, *words)
     reasons = [code["reason"] for code in report["left"]]
     assert any("no device" in reason or "register runs" in reason for reason in reasons)
+
+
+@pytest.mark.processes
+def test_a_call_imports_what_makes_another_call(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the function sets after that is its own, and no change of the other one."""
+    modules = {
+        **CALLED_AT_IMPORT["the helper only defines"],
+        "start": """
+            from up import lib
+
+            def register():
+                from pile import early
+
+                old = lib.g
+                lib.g = lambda: ("register", old())
+            """,
+    }
+    report = observed(here, capsys, modules)
+    assert list(kinds(report)) == ["pile-helper-apply", "pile-start-register"]
+    theirs, ours = both(here)
+    assert ours == theirs
+    assert here.answer(f"{ROWS}{PROBE}") == theirs
+
+
+@pytest.mark.processes
+def test_a_call_whose_change_the_import_changes_again_is_listed(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row of the call would come after that of the import."""
+    modules = {
+        "helper": """
+            from up import lib
+
+            def apply():
+                old = lib.g
+                setattr(lib, "".join("g"), lambda: ("helper", old()))
+            """,
+        "early": "from pile.helper import apply\n\napply()\n",
+        "start": """
+            from pile import early
+            from up import lib
+
+            old = lib.g
+
+            def g():
+                return ("read", old())
+
+            lib.g = g
+
+            def register():
+                pass
+            """,
+    }
+    report = observed(here, capsys, modules)
+    (reason,) = {
+        code["reason"] for code in report["left"] if code["place"] == "up.lib:g"
+    }
+    assert (
+        "by pile.helper:apply, before the import of the pile has changed it again"
+        in (reason)
+    )
