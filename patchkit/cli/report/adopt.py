@@ -196,11 +196,8 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
         data["observed"] = None
         if adopted.observed:
             observed = dataclasses.asdict(adopted.observed)
-            for internal in (
-                "lines",
-                "users",
-                "earlier",
-            ):  # for the rows, and `not_run`
+            # For the rows, and `not_run`.
+            for internal in ("lines", "users", "earlier"):
                 del observed[internal]
             data["observed"] = observed
     if isinstance(adopted, ScriptRows):
