@@ -59,7 +59,14 @@ class StubFinder:
         self._packages = tuple(packages)
 
     def find_spec(self, name: str, *_: object) -> Any:
-        """Return a spec for a module of these packages; None for any other module."""
+        """Return a spec for a module of these packages.
+
+        Args:
+            name: The module.
+
+        Returns:
+            The spec; None for any other module.
+        """
         path = f"{name}."
         for package in self._packages:
             prefix = f"{package}."
@@ -68,8 +75,16 @@ class StubFinder:
         return None
 
     def create_module(self, spec: Any) -> ModuleType:
-        """Make the stub."""
+        """Return the stub.
+
+        Args:
+            spec: What `find_spec` has returned.
+        """
         return _StubModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run nothing: a stub has no code."""
+        """Run nothing: a stub has no code.
+
+        Args:
+            module: The stub.
+        """
