@@ -6,7 +6,8 @@ with that in their names. They are those of `script_edits.py` and `more_script_e
 sed, Python programs, lines of Dockerfiles, and diffs. Each is run with a shell, `python3` or
 `git apply` on a copy of the release, and adopted with `patchkit adopt`. A definition counts as the
 same if the rows lead to the syntax tree that the tool has left, and as listed if adopt says that it
-is in no row. It ends with 1 if one is neither, or if an edit that changes nothing is not listed.
+is not expressed. It ends with 1 if one is neither, or if an edit that changes nothing is not
+listed.
 """
 
 from __future__ import annotations
@@ -339,7 +340,7 @@ def outcome(
             if what != "same":
                 print(f"  {what}: {target}")
     for left in report["left"]:
-        print(f"  in no row: {left['place'] or left['code']}: {left['reason']}")
+        print(f"  not expressed: {left['place'] or left['code']}: {left['reason']}")
     return counts
 
 

@@ -39,7 +39,9 @@ from patchkit.errors import ScaffoldError, UpstreamError
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
 """The rows, and a function that restores the edited files of an installation."""
 
-_NOT_RESTORED = "--restore: no file was given back, as what is in no row would be lost"
+_NOT_RESTORED = (
+    "--restore: no file was given back, as what no row expresses would be lost"
+)
 ENDS_OF_DIFFS = (".diff", ".patch", "-")
 """How names of diffs end; `-` is standard input."""
 
@@ -106,8 +108,8 @@ def adopt_pile(
         The rows, and a function that restores files.
 
     Raises:
-        ScaffoldError: The pile patches nothing, `only` names none of its modules, or it cannot be
-            observed although that was asked for.
+        ScaffoldError: `only` names none of its modules, or it cannot be observed although that was
+            asked for.
     """
     metadata = metadata_of(changed)
     # Rows are for the very release that the pile requires, if it requires one.
@@ -140,7 +142,6 @@ def adopt_pile(
         observation = ObservationOptions(package, child_options.stubs, calls, python)
         _observe(pile, changed, observation, is_required=bool(child_options.observe))
     list_moved_names(pile)
-    pile.refuse_empty()
     return pile, restore_nothing
 
 
@@ -277,7 +278,7 @@ def adopt_installation(
     adopted.add(files)
 
     def restore_files() -> None:
-        """Give back the edited files, unless some of their changes are in no row."""
+        """Give back the edited files, unless no row expresses some of their changes."""
         if adopted.left:
             say(_NOT_RESTORED)
         else:

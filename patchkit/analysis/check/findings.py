@@ -176,7 +176,7 @@ class Report:
         unreadable: The names of the releases that cannot be read.
         command: The command that made the report.
         names: How many names that a package uses were looked up; only `fit` counts them.
-        undecided: How many of these cannot be decided in some release.
+        undecided: By module, how many of these cannot be decided in some release.
         deselected: How many findings have a code that the command line does not select.
         files: The files of an index that releases were read from, by the names of the releases.
     """
@@ -188,7 +188,7 @@ class Report:
     unreadable: Collection[str] = ()
     command: str = "check"
     names: int = 0
-    undecided: int = 0
+    undecided: Mapping[str, int] = field(default_factory=dict)
     deselected: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
 

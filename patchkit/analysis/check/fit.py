@@ -12,7 +12,7 @@ from patchkit.analysis.check.late_attributes import find_late_attributes
 from patchkit.analysis.check.learning import learn_all, no_collection
 from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.trails import Moves
-from patchkit.analysis.check.undecided import Undecided, UsedNames, distinct
+from patchkit.analysis.check.undecided import Undecided, UsedNames, numbers_by_module
 from patchkit.analysis.check.using import finding_of, misfits
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
@@ -204,7 +204,7 @@ def _joined(package: str, version: str | None, parts: Sequence[_Part]) -> Fit:
         unreadable=unread,
         command="fit",
         names=sum(part.name_count for part in parts),
-        undecided=distinct(undecided),
+        undecided=numbers_by_module(undecided),
         files=files_of(releases),
     )
     return Fit(package, version, uses, unfit, undecided, report)

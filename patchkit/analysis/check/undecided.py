@@ -1,5 +1,6 @@
 """Lists the names that a package uses and of which a release does not tell whether it has them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -88,16 +89,16 @@ class UsedNames:
         )
 
 
-def distinct(undecided: Mapping[str, Iterable[Undecided]]) -> int:
-    """Count the names that cannot be decided in one release or more.
+def numbers_by_module(undecided: Mapping[str, Iterable[Undecided]]) -> dict[str, int]:
+    """Count the names that cannot be decided in one release or more, by their modules.
 
     Args:
         undecided: The names by the name of the release.
 
     Returns:
-        Their number, each name counted once.
+        Their number by module, each name counted once.
     """
     names: set[Target] = set()
     for of_release in undecided.values():
         names.update(name.target for name in of_release)
-    return len(names)
+    return dict(Counter(target.module for target in names))

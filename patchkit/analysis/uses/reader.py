@@ -14,6 +14,15 @@ from patchkit.analysis.uses.assignments import (
     provided_by,
     with_assigned,
 )
+from patchkit.analysis.uses.expressions import (
+    call_of,
+    import_in,
+    imports_patchkit,
+    is_super_call,
+    makes_annotations_lazy,
+    member,
+    target_of,
+)
 from patchkit.analysis.uses.members import members_of
 from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
@@ -22,13 +31,19 @@ from patchkit.analysis.uses.statements import (
     imported_modules,
     text_of,
 )
+from patchkit.analysis.uses.texts import named_in_call, object_named
 from patchkit.analysis.uses.use import Call, Use
 from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
-_ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3}
-"""By function, from how many arguments on it handles a missing attribute."""
-_IMPORTS = {"import_module": False, "find_spec": True}
+_ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3, "delattr": 3}
+"""By function, from how many arguments on it handles a missing attribute; `delattr` takes two."""
+_IMPORTS = {
+    "__import__": False,
+    "find_spec": True,
+    "import_module": False,
+    "importorskip": True,
+}
 """By function, whether it handles a missing module."""
 
 
@@ -54,20 +69,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
             reader.assignments, zip(reader.uses, reader.scopes, strict=True)
         )
         attributes |= reader.attributes
-    return [_marked_if_read(use, attributes) for use in with_assigned(uses, provided)]
-
-
-def _marked_if_read(use: Use, attributes: Collection[str]) -> Use:
-    """Return a use, with `read_here` if it is an override whose name the files read themselves.
-
-    Args:
-        use: The use.
-        attributes: The names of all attributes that the files read.
-    """
-    name = use.target.qualname.rpartition(".")[2]
-    if use.how == "override" and name in attributes:
-        return use._replace(read_here=True)
-    return use
+    return [use.marked_if_read(attributes) for use in with_assigned(uses, provided)]
 
 
 class _Reader:
@@ -87,8 +89,10 @@ class _Reader:
         self._names = names_of(tree)
         self._modules = imported_modules(nodes)
         self._texts = assigned_texts(nodes)
+        # Rows name their targets in texts, each for releases of its own: `check` looks these up.
+        self._has_rows = any(imports_patchkit(node) for node in nodes)
         # Whether Python evaluates no annotations in this file.
-        self._is_lazy = any(_makes_annotations_lazy(node) for node in nodes)
+        self._is_lazy = any(makes_annotations_lazy(node) for node in nodes)
         self._guarded = False  # whether what is read now is guarded
         self._in_function = False
         self._scope = MODULE_SCOPE
@@ -265,7 +269,7 @@ class _Reader:
         """Add a use for each member of a class, which may override one of its bases."""
         for name, statement, signature in members_of(node):
             for base in bases:
-                self._use(statement, _member(base, name), "override", ours=signature)
+                self._use(statement, member(base, name), "override", ours=signature)
 
     # --- what is used
 
@@ -279,11 +283,12 @@ class _Reader:
         """Read `up.x` and `del up.x` as uses, and `up.x = …` as an assignment."""
         target = self._target_of(node)
         if target is None:
-            if isinstance(node.ctx, ast.Load) and not _is_super_call(node.value):
+            if isinstance(node.ctx, ast.Load) and not is_super_call(node.value):
                 self.attributes.add(node.attr)
             self._children(node)
         elif not isinstance(node.ctx, ast.Store):
             self._use(node, target, "attribute")
+            self._parts([import_in(node)])
         else:
             self._assignment(node, target)
             self._visit(node.value)  # `up` itself is used all the same
@@ -302,8 +307,9 @@ class _Reader:
         """Read a call: of an upstream name, a method of `super()`, or anything else."""
         target = self._target_of(node.func)
         if target is not None:
-            self._use(node, target, "call", call=_call(node))
-        elif isinstance(node.func, ast.Attribute) and _is_super_call(node.func.value):
+            self._use(node, target, "call", call=call_of(node))
+            self._parts([import_in(node.func)])
+        elif isinstance(node.func, ast.Attribute) and is_super_call(node.func.value):
             self._method_of_super(node, node.func)
         else:
             self._visit(node.func)
@@ -319,9 +325,9 @@ class _Reader:
         has_arguments = isinstance(method.value, ast.Call) and method.value.args
         if has_arguments:
             return
-        call = _call(node)._replace(bound=True)
+        call = call_of(node)._replace(bound=True)
         for base in self._bases:
-            self._use(node, _member(base, method.attr), "call", call=call)
+            self._use(node, member(base, method.attr), "call", call=call)
 
     def _use_by_name(self, node: ast.Call) -> None:
         """Read calls such as `import_module("up.a")`, `getattr(up, "x")` and `setattr`."""
@@ -330,6 +336,34 @@ class _Reader:
             self._import_by_name(node, guarded=_IMPORTS[function])
         elif function in _ATTRIBUTE_TESTS or function == "setattr":
             self._attribute_by_name(node, function)
+        self._named_in_call(node)
+
+    def _named_in_call(self, node: ast.Call) -> None:
+        """Read `mock.patch("up.a.f")`, `patch.object(up.C, "f")` and the like."""
+        named = named_in_call(node)
+        if named is None or self._has_rows:
+            return
+        target = named.target
+        if named.owner is not None:
+            owner = self._target_of(named.owner)
+            if owner is None:
+                return
+            target = member(owner, target.qualname)
+        with self._state(guarded=named.guarded, called=True):
+            self._use(node, target, "attribute")
+
+    def _Constant(self, node: ast.Constant) -> None:  # noqa: N802 - ast's name
+        """Read `"up.a:C"` as a use that comes later, when somebody imports what it names."""
+        target = object_named(text_of(node), self._roots)
+        if target is not None and not self._has_rows:
+            with self._state(called=True):
+                self._use(node, target, "attribute")
+
+    def _JoinedStr(self, node: ast.JoinedStr) -> None:  # noqa: N802 - ast's name
+        """Read the expressions in an f-string; its texts are no names as a whole."""
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self._visit(part)
 
     def _import_by_name(self, node: ast.Call, *, guarded: bool) -> None:
         """Read `import_module("up.a")` or `find_spec("up.a")`, if the name is a literal."""
@@ -349,7 +383,7 @@ class _Reader:
         name = text_of(node.args[1])
         if owner is None or not name.isidentifier():
             return
-        target = _member(owner, name)
+        target = member(owner, name)
         if function == "setattr":
             self._assignment(node, target)
             return
@@ -359,42 +393,7 @@ class _Reader:
 
     def _target_of(self, node: ast.AST) -> Target | None:
         """Return what a name or `a.b.c` stands for; None if that is not upstream's."""
-        # `dotted` returns "" for any other expression, and no name is "".
-        first, *attributes = dotted(node).split(".")
-        target = self._names.get(first)
-        if target is None:
-            return None
-        for name in attributes:
-            # An attribute is a module if the file imports it: `a.b` after `import a.b`.
-            inner = f"{target.module}.{name}"
-            if not target.qualname and inner in self._modules:
-                target = Target(inner)
-            else:
-                target = _member(target, name)
-        if not self._is_upstream(target):
+        target = target_of(node, self._names, self._modules)
+        if target is None or not self._is_upstream(target):
             return None
         return target
-
-
-def _makes_annotations_lazy(node: ast.AST) -> bool:
-    """Whether a node is `from __future__ import annotations`."""
-    if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
-        return False
-    return any(alias.name == "annotations" for alias in node.names)
-
-
-def _is_super_call(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func) == "super"
-
-
-def _member(owner: Target, name: str) -> Target:
-    return Target(owner.module, f"{owner.qualname}.{name}".lstrip("."))
-
-
-def _call(node: ast.Call) -> Call:
-    """Describe the arguments of a call: how many and which, not their values."""
-    stars = [argument for argument in node.args if isinstance(argument, ast.Starred)]
-    names = tuple(keyword.arg for keyword in node.keywords if keyword.arg)
-    # `**kwargs` is a keyword without a name.
-    more = bool(stars) or len(names) < len(node.keywords)
-    return Call(len(node.args) - len(stars), names, more)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.uses.texts import imported_by_call
 from patchkit.core.rows.target import Target
 
 _ERRORS_OF_ABSENCE = {
@@ -96,18 +97,31 @@ def names_of(tree: ModuleTree) -> dict[str, Target | None]:
         what it stands for where it is used is not known.
     """
     targets: dict[str, Target | None] = {}
+    # The names of assignments that import by a call. `ast.walk` comes to a statement before its
+    # parts.
+    bound_by_call: set[ast.AST] = set()
     for node in ast.walk(tree.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, target, _ in imported(node, tree):
-                # What the name stands for by an earlier statement; None if that is unknown.
-                earlier_target = targets.setdefault(name, target)
-                if earlier_target != target:
-                    targets[name] = None
-        else:
+                _bind(targets, name, target)
+        elif isinstance(node, ast.Assign) and imported_by_call(node.value):
+            module = Target(imported_by_call(node.value))
+            for place in node.targets:
+                if isinstance(place, ast.Name):
+                    bound_by_call.add(place)
+                    _bind(targets, place.id, module)
+        elif node not in bound_by_call:
             bound = _bound_name(node)
             if bound:
                 targets[bound] = None
     return targets
+
+
+def _bind(targets: dict[str, Target | None], name: str, target: Target) -> None:
+    """Note what a name stands for; None if an earlier statement has bound it to something else."""
+    earlier_target = targets.setdefault(name, target)
+    if earlier_target != target:
+        targets[name] = None
 
 
 def _bound_name(node: ast.AST) -> str | None:

@@ -1,6 +1,6 @@
 """Describes a use: a name of upstream that a file imports, reads, calls or overrides."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -56,6 +56,17 @@ class Use(NamedTuple):
     def is_replacement(self) -> bool:
         """Whether it puts something in the place of the target, which may be missing without it."""
         return self.how in ("override", "set")
+
+    def marked_if_read(self, attributes: Collection[str]) -> "Use":
+        """Return the use, with `read_here` if it is an override whose name its files read.
+
+        Args:
+            attributes: The names of all attributes that the files of the package read.
+        """
+        name = self.target.qualname.rpartition(".")[2]
+        if self.how == "override" and name in attributes:
+            return self._replace(read_here=True)
+        return self
 
     def as_data(self) -> tuple[Any, ...]:
         """Return the use as a tuple of values that JSON can represent."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.authoring.diffs.diff_paths import ReleasePaths, release_paths
-from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.plain_diff import is_plain, read_plain
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.diffs.unified import (
     FailedHunk,
     FileDiff,

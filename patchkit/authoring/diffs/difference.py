@@ -1,7 +1,7 @@
 """Compares two versions of a module: which changes of a row turn the old one into the new one."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from patchkit.authoring.diffs.difference_body import DifferenceBody
 from patchkit.authoring.diffs.present_members import is_field, is_present, new_field
 from patchkit.authoring.diffs.stale_uses import ChangedNames, StaleUse, stale_uses
 from patchkit.authoring.diffs.table_items import ChangedItem, changed_items
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.source.definitions import Definitions, is_for_types, names_in
 from patchkit.authoring.source.edits import edits
 from patchkit.authoring.source.subclasses import does_nothing
@@ -34,26 +35,6 @@ from patchkit.errors import ScaffoldError
 _AT_IMPORT = "it runs as the module is imported, or defines something under a condition"
 _CLASS = "bases, decorators or keywords of a class are those that it was made with"
 _GONE = "it is gone there, and stays here: no row takes it away"
-
-
-class UnexpressedCode(NamedTuple):
-    """Code that no row can express.
-
-    Args:
-        file: the path of its file in the release.
-        line: its line there; that of the old text where the new one lacks the code.
-        code: its first line.
-        reason: why no row can express it.
-        place: the target that a row for it would have; its module where it defines nothing.
-        used_by: the names of the rows whose new code uses it.
-    """
-
-    file: str
-    line: int
-    code: str
-    reason: str
-    place: str = ""
-    used_by: Sequence[str] = ()
 
 
 class Verdicts(NamedTuple):

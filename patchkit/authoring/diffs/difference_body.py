@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS
 from patchkit.authoring.diffs.changed_imports import binds
 from patchkit.authoring.diffs.module_reads import (
     name_for_module,
@@ -142,9 +141,10 @@ class DifferenceBody:
                 self.imports[name] = f"from {self.before.tree.name} import {name}"
 
     def _refuse_names_of_class(self, owner: str, node: ast.stmt) -> None:
-        """Raise ScaffoldError if a value or a class in a class uses names of that as it is made."""
-        if isinstance(node, DEFS):
-            return
+        """Raise ScaffoldError if what stands in a class uses names of that as it is made.
+
+        Of a function, these are its defaults and decorators.
+        """
         names = names_at_import(node, with_annotations=False)
         for name in sorted(names):
             if f"{owner}.{name}" in self.after.binders:

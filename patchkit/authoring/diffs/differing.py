@@ -12,12 +12,12 @@ from patchkit.authoring.diffs.diff_files import Differing
 from patchkit.authoring.diffs.difference import (
     NO_VERDICTS,
     ModuleDifference,
-    UnexpressedCode,
     Verdicts,
     difference,
 )
 from patchkit.authoring.diffs.module_reads import names_set_as_global
 from patchkit.authoring.diffs.row_verdicts import verdicts
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack
@@ -196,7 +196,7 @@ class DifferenceRows(AdoptedRows):
         return sorted(files_by_path.values(), key=_depth_of_new)
 
     def _difference(self, path: str, old: bytes, new: bytes) -> ModuleDifference:
-        """Compare two versions of a file; what `check` would refuse is in no row.
+        """Compare two versions of a file; what `check` would refuse is not expressed.
 
         Args:
             path: the path of the file in the release.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
-from patchkit.authoring.piles.own_objects import OwnChange
+from patchkit.authoring.piles.own_changes import OwnChange
 from patchkit.authoring.piles.taken_values import TakenBody, can_be_taken
 from patchkit.core.rows.declaration import AfterImport, Change
 from patchkit.core.rows.target import Target
@@ -26,12 +26,6 @@ def {name}():
     for part in "{path}".split("."):
         function = getattr(function, part)
     getattr(function, "adopted", function)()
-'''
-_BEGIN_TEXT = '''
-
-def begin():
-    """Import the function's module, for a row that waits for that, if nobody else does."""
-    import_module("{module}")
 '''
 _TAKEN_BODY = '''# {title}
 """What {call} sets."""
@@ -81,8 +75,8 @@ class CalledRow(NamedTuple):
         changes: Its changes.
         text: The text of its body.
         is_taken: Whether what the call sets is taken from it.
-        begin: The change that imports the module of the pile which the others wait for, where
-            nobody else may do it; None where it need not be imported.
+        begin: The change of another row, which imports the module of the pile that these wait for;
+            None where they wait for no such module.
     """
 
     changes: Sequence[Change]
@@ -123,7 +117,11 @@ class CalledRows:
         taken = self._taken(changes, function.path, [outer])
         if taken.changes:
             text = _TAKEN_BODY.format(
-                title=title, call=function, module=module, name=outer, taken=taken.text
+                title=title,
+                call=function,
+                module=module,
+                name=outer,
+                taken=taken.text,
             )
             return CalledRow(taken.changes, text, is_taken=True)
         name = function.path.rpartition(".")[2]
@@ -135,8 +133,7 @@ class CalledRows:
             first_module = ""
         row_change = self._call(first_module, name, changes)
         begin: AfterImport | None = None
-        if first_module and name != "begin":
-            text += _BEGIN_TEXT.format(module=module)
+        if first_module:
             begin = self._call("", "begin", changes)
         return CalledRow([row_change], text, is_taken=False, begin=begin)
 
@@ -195,7 +192,7 @@ class CalledRows:
         return AfterImport(first_module, call=name, rebind=False)
 
 
-def own_text(title: str, call: str, own_changes: Iterable[OwnChange]) -> str:
+def own_text(title: str, call: str, own_changes: Sequence[OwnChange]) -> str:
     """Return the body of a row of the pile's own objects.
 
     Args:
@@ -206,7 +203,9 @@ def own_text(title: str, call: str, own_changes: Iterable[OwnChange]) -> str:
     own_lines = [line for each in own_changes for line in each.lines]
     own_lines.sort(key=lambda line: not line.startswith("from "))
     lines = "\n".join(dict.fromkeys(own_lines))
-    return f'# {title}\n"""What {call} sets."""\n\n{lines}\n'
+    definitions = [text for each in own_changes for text in each.definitions]
+    below = "".join(dict.fromkeys(definitions))
+    return f'# {title}\n"""What {call} sets."""\n\n{lines}\n{below}'
 
 
 def patching_calls(
@@ -225,7 +224,7 @@ def patching_calls(
             continue
         changes = list[ObservedChange]()
         is_plain = not result.own_changes and not result.is_used
-        for change in observation.unread:
+        for change in [*observation.earlier, *observation.unread]:
             if change.step != name:
                 continue
             if is_target(change.target):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
 from patchkit.analysis.uses.scopes import stored
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
 from patchkit.authoring.piles.version_expressions import Upstream
@@ -257,7 +257,7 @@ def remarks_on(guard: Guard, module: str) -> Iterator[UnexpressedCode]:
     """
     path, _, line = guard.place.rpartition(":")
     for code, reason in guard.remarks:
-        yield UnexpressedCode(path, int(line), code, reason, module)
+        yield UnexpressedCode(path, int(line), code, reason, module, kind=TO_LOOK_AT)
 
 
 def _is_block(condition: ast.expr) -> bool:

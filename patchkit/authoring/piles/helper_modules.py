@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from patchkit.analysis.uses.scopes import imported
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.bodies import module_text
 from patchkit.authoring.piles.guards import common_package, last_of
 from patchkit.authoring.piles.pile_imports import binds_used_package
@@ -116,7 +116,9 @@ def imports_of_pile(
             )
             if is_of_pile and not is_moved:
                 code = ast.unparse(node)
-                yield UnexpressedCode(path, node.lineno, code, _NAMES_PILE)
+                yield UnexpressedCode(
+                    path, node.lineno, code, _NAMES_PILE, kind=TO_LOOK_AT
+                )
 
 
 def _imports(

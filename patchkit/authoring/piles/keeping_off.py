@@ -4,10 +4,12 @@ A pile is a package that patches upstream. Its functions that do so are called b
 plugin loader of upstream, for an entry point. Where a row calls one, nobody else may.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from patchkit.authoring.piles.guards import old_pile_row
+from patchkit.authoring.piles.guards import last_of, old_pile_row
+from patchkit.authoring.piles.row_names import unused
 from patchkit.core.rows.declaration import AfterImport, Patch
 
 _HEAD = '''"""Keeps functions of {origin} off: rows of this pack call them."""
@@ -45,6 +47,21 @@ def {name}():
     """Keep {call} off."""
     return put_off("{module}", "{path}"{body})
 '''
+_OFF_IN_CODE = '''
+
+def {name}(*args, **kwargs):
+    """Do nothing: a row has called {path}, or will."""
+    {statement}
+
+
+{name}.adopted = {path}
+{path} = {name}
+'''
+_RETURNED = """\
+from importlib import import_module
+
+    taken = getattr(import_module("{body}"), "taken", None)
+    return getattr(taken, "returned", None)"""
 _GET = "    def __getattr__(self, name):\n"
 """The header of a method of stand-ins, as `guards` writes it in the body of the row `old-pile`."""
 _GET_NOTHING = """\
@@ -140,6 +157,8 @@ def keep_off(
                 result = f"importlib.import_module('{used_body}').taken.returned"
             getter = _GET_NOTHING.format(call=function, result=result)
             body = body.replace(_GET, f"{_GET}{getter}", 1)
+            code = last_of(codes[function.module])
+            bodies[code] += _off_in_code(bodies[code], function, used_body)
             continue
         if not changes:  # once, for all functions
             body += _OFF
@@ -160,3 +179,21 @@ def keep_off(
         why = f"The rows of this pack call functions of {origin}: nobody else may."
         row = old_pile_row(changes, why, project, origin)
         rows.insert(0, row)
+
+
+def _off_in_code(text: str, function: PileFunction, used_body: str) -> str:
+    """Return what keeps a function off in the text that the pack has of its module.
+
+    Other code of the pack imports the function from there.
+
+    Args:
+        text: The text.
+        function: The function.
+        used_body: The body of its row where its caller may use what it returns; else ''.
+    """
+    statement = "return None"
+    if used_body:
+        statement = _RETURNED.format(body=used_body)
+    words = re.findall(r"\w+", text)
+    name = unused(f"off_{function.word}", words)
+    return _OFF_IN_CODE.format(name=name, path=function.path, statement=statement)

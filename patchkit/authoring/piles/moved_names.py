@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from patchkit.analysis.upstream.resolving.syntax import dotted
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.guards import last_of
 from patchkit.authoring.piles.pile_files import file_names
 from patchkit.authoring.piles.pile_reader import PileReader
@@ -43,6 +43,7 @@ def list_moved_names(pile: PileRows) -> None:
                     lines[node.lineno - 1].strip(),
                     _REASON,
                     f"{reader.module.name}.{node.id}",
+                    kind=TO_LOOK_AT,
                 )
             )
 

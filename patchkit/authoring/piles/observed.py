@@ -78,6 +78,19 @@ class ObservedChange:
         """The target as `left` names it, where a statement sets it."""
         return self.target.replace(":", ".", 1)
 
+    @property
+    def outcome(self) -> str:
+        """What it has done, as the end of a sentence."""
+        if self.form == "deleted":
+            return "to be deleted"
+        if self.form == "content":
+            return "to be changed in place"
+        if self.has_named_value:
+            return f"to become {self.by}"
+        if self.literal:
+            return f"to become {self.literal}"
+        return "to change"
+
 
 @dataclass(frozen=True)
 class ObservedCall:
@@ -105,7 +118,8 @@ class PileObservation:
         lines: By module of the pile, the lines that were run.
         is_cut_off: Whether the child had no network.
         users: By module of upstream, how many others have something of it.
-        unread: Changes that no row makes.
+        unread: Changes that no row makes, the last of each target.
+        earlier: Changes by calls of targets that a later call has changed again.
         inactive: Targets of rows that the pile did not change in the child.
         copies: By target, the names elsewhere that the pile left bound to the original, and that
             `rebind=True` would rebind.
@@ -121,10 +135,19 @@ class PileObservation:
     is_cut_off: bool = False
     users: dict[str, int] = field(default_factory=dict)
     unread: list[ObservedChange] = field(default_factory=list)
+    earlier: list[ObservedChange] = field(default_factory=list)
     inactive: list[str] = field(default_factory=list)
     copies: dict[str, Sequence[str]] = field(default_factory=dict)
     depths: dict[str, str] = field(default_factory=dict)
     not_run: list[str] = field(default_factory=list)
+
+    @property
+    def functions_called(self) -> str:
+        """Which functions were called, in words, and how to have others called."""
+        if not self.calls:
+            return "no function of it was called: --call MODULE:FUNCTION names one"
+        names = ", ".join(self.calls)
+        return f"called: {names}; --call MODULE:FUNCTION names others"
 
     def compare(self, patches: Iterable[Patch]) -> None:
         """Fill in `unread`, `inactive` and `copies` by comparison with rows.
@@ -137,6 +160,7 @@ class PileObservation:
             for row_change in patch.changes:
                 rebind_by_target[str(row_change.place)] = row_change.rebind
         self.unread = self._changes_without_row(rebind_by_target)
+        self.earlier = self._changed_again()
         observed_targets = {change.target for change in self.changes}
         self.inactive = [
             target
@@ -149,6 +173,17 @@ class PileObservation:
             # False: a row has the target, and does not rebind; None would mean that no row has it.
             if change.copies and rebind_by_target.get(change.target) is False:
                 self.copies[change.target] = change.copies
+
+    def _changed_again(self) -> list[ObservedChange]:
+        """Return what calls have changed before the call whose change is among the unread ones."""
+        last_steps = {change.same_as or change.target: change for change in self.unread}
+        earlier: dict[tuple[str, str], ObservedChange] = {}
+        for change in self.changes:
+            key = change.same_as or change.target
+            last = last_steps.get(key)
+            if last is not None and change.step and change.step != last.step:
+                earlier.setdefault((key, change.step), change)
+        return list(earlier.values())
 
     def _changes_without_row(
         self, rebind_by_target: Mapping[str, bool | Collection[str]]

@@ -8,7 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import WITHOUT_ROW, UnexpressedCode
+from patchkit.authoring.piles.begun_imports import importing_body
+from patchkit.authoring.piles.call_order import CallOrder, changed_again_by_import
 from patchkit.authoring.piles.called_rows import (
     PLATFORM,
     CalledRow,
@@ -29,7 +31,7 @@ from patchkit.authoring.piles.placed_targets import placed_target
 from patchkit.authoring.piles.read_values import read_wrongly
 from patchkit.authoring.piles.row_names import unused
 from patchkit.authoring.piles.taken_values import TAKEN_MODULE, TAKEN_TEXT
-from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch, Wrap
+from patchkit.core.rows.declaration import AfterImport, Change, Decorate, Patch
 
 READ = "read"
 OWN = "own object"
@@ -62,6 +64,8 @@ class ObservedRows:
         self._without_rows: Collection[str] = ()
         self._read_wrongly: Mapping[str, str] = {}
         self._off: dict[PileFunction, str] = {}
+        self._order = CallOrder(observation.calls)
+        self._overwritten = changed_again_by_import(observation.changes)
 
     def add(self) -> None:
         """Add the rows, and list what no row makes and which statements were not run."""
@@ -85,15 +89,18 @@ class ObservedRows:
                 project=pile.project,
             )
         in_rows = [
-            change
-            for change in self._observation.unread
-            if change.target in self._observation.depths
+            change for change in self._observation.unread if self._is_made(change)
         ]
         # A call comes after the rows of the import that have the same target.
-        self._pile.patches = list(chained(self._pile.patches))
+        self._pile.patches = list(chained(self._order.sorted(self._pile.patches)))
         self._drop_from_list(in_rows)
+        self._note_copies(in_rows)
         for change in self._observation.unread:
             if change not in in_rows:
+                self._observation.depths[change.target] = IN_NO_ROW
+                self._leave(change)
+        for change in [*self._observation.earlier, *self._overwritten]:
+            if not self._order.is_made(change):
                 self._leave(change)
         self._observation.unread = [
             change for change in self._observation.unread if change not in in_rows
@@ -107,9 +114,10 @@ class ObservedRows:
         if not own_changes:
             return False
         row_changes = [own_change.change for own_change in own_changes]
-        text = own_text(self._title(call), f"{call.function}", own_changes)
+        text = own_text(self._title(call.function), f"{call.function}", own_changes)
         if not self._is_below_a_wrap(call.changes, row_changes):
             self._add_row_of_call(call, CalledRow(row_changes, text, is_taken=False))
+            self._order.note_made(call.changes)
             for row_change in row_changes:
                 is_decorated = isinstance(row_change, Decorate)
                 depth = DECORATED if is_decorated else OWN
@@ -119,7 +127,7 @@ class ObservedRows:
     def _add_called_row(self, call: PatchingCall) -> None:
         """Add a row that makes a call, if it can."""
         codes = self._own_objects.codes
-        title = self._title(call)
+        title = self._title(call.function)
         called = self._called_rows.of_function(
             call.function, codes, title, call.changes
         )
@@ -131,22 +139,41 @@ class ObservedRows:
         self._add_row_of_call(call, called)
         self._note(call.changes, called.changes)
 
-    def _title(self, call: PatchingCall) -> str:
-        """Return the first line of a body for a call."""
-        return f"Adopted from {self._pile.origin}: {call.function}"
+    def _title(self, function: PileFunction) -> str:
+        """Return the first line of a body for a function."""
+        return f"Adopted from {self._pile.origin}: {function}"
 
     def _add_row_of_call(self, call: PatchingCall, called: CalledRow) -> None:
         """Add a row, and note that it keeps the function off."""
         function = call.function
         body_name = self._add_called(function.word, str(function), called)
-        # The module of an entry point is imported by the engine that calls it.
-        if called.begin and self._callers.get(str(function)) == "--call":
-            word = f"begin_{function.word}"
-            row = self._row(word, str(function), body_name, [called.begin])
-            self._pile.patches.append(row)
+        if called.begin:
+            self._add_import(function, called.begin)
         self._off[function] = ""
         if call.is_used:
             self._off[function] = f"{self._pile.pack}.{body_name}"
+
+    def _add_import(self, function: PileFunction, begin: AfterImport) -> None:
+        """Add the row that imports the module of a function, which a row waits for."""
+        pile = self._pile
+        observation = self._observation
+        packages = {
+            change.target.partition(".")[0].partition(":")[0]
+            for change in observation.changes
+        }
+        text = importing_body(
+            self._title(function), function, pile.readers, observation.lines, packages
+        )
+        word = f"begin_{function.word}"
+        body_name = unused(f"patch_{word}", pile.bodies)
+        pile.bodies[body_name] = text
+        row = self._row(word, str(function), body_name, [begin])
+        caller = self._callers.get(str(function), "--call")
+        if caller != "--call":
+            # The engine that calls an entry point imports its module, too: that is enough where the
+            # import fails here.
+            row = row.__replace__(required=False)
+        pile.patches.append(row)
 
     def _add_called(self, word: str, source: str, called: CalledRow) -> str:
         """Add a row, and its body, whose name is returned.
@@ -165,37 +192,35 @@ class ObservedRows:
         return body_name
 
     def _note(
-        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change]
+        self, changes: Sequence[ObservedChange], row_changes: Iterable[Change]
     ) -> None:
         """Note how deep the changes of a call were understood."""
+        self._order.note_made(changes)
         for change in changes:
             self._observation.depths[change.target] = CALLED
         for row_change in row_changes:
             if not isinstance(row_change, AfterImport):
                 self._observation.depths[str(row_change.place)] = TAKEN
 
+    def _note_copies(self, changes: Iterable[ObservedChange]) -> None:
+        """Note the copies that the pile has left, of targets that rows of calls set."""
+        for change in changes:
+            depth = self._observation.depths[change.target]
+            if change.copies and depth != CALLED:
+                self._observation.copies[change.target] = change.copies
+
+    def _is_made(self, change: ObservedChange) -> bool:
+        """Return whether a row makes a change: that of the call, where a call made it."""
+        if change.step:
+            return self._order.is_made(change)
+        return change.target in self._observation.depths
+
     def _is_below_a_wrap(
-        self, changes: Iterable[ObservedChange], row_changes: Iterable[Change] = ()
+        self, changes: Sequence[ObservedChange], row_changes: Iterable[Change] = ()
     ) -> bool:
-        """Return whether a row that was read wraps what a call sets again.
-
-        A call sets what lies below all that wraps: the order would be another one than the pile's.
-
-        Args:
-            changes: What the call changes.
-            row_changes: The changes of its row; a Decorate lies above what others wrap.
-        """
-        decorated = set[str]()
-        for row_change in row_changes:
-            if isinstance(row_change, Decorate):
-                decorated.add(row_change.target)
-        wrapped = set[str]()
-        for patch in self._pile.patches:
-            for row_change in patch.changes:
-                if isinstance(row_change, (Decorate, Wrap)):
-                    wrapped.add(row_change.target)
-        wrapped -= decorated
-        return any(change.target in wrapped for change in changes)
+        """Return whether a row wraps what a call sets again, so that its own cannot be added."""
+        rows = self._pile.patches
+        return self._order.is_below_a_wrap(rows, changes, row_changes)
 
     def _add_rows_of_imports(self) -> None:
         """Add a row for each module whose import changes what no row that was read does.
@@ -252,7 +277,9 @@ class ObservedRows:
         plain_name = re.sub("_+", "-", word).strip("-")
         name = unused(plain_name, pile.names)
         pile.names.append(name)
-        return pile.adopted(name, body, changes, source)
+        row = pile.adopted(name, body, changes, source)
+        self._order.note_row(row, source)
+        return row
 
     def _drop_what_was_read_wrongly(self) -> None:
         """Drop the rows of modules that set something else than reading gives.
@@ -324,17 +351,18 @@ class ObservedRows:
 
     def _leave(self, change: ObservedChange) -> None:
         """List a change that no row makes, unless a statement that makes it is in the list."""
-        self._observation.depths[change.target] = IN_NO_ROW
         places = {code.place for code in self._pile.left}
         if change.dotted_name in places or change.target in places:
             return
         reason = self._reason(change)
         # No statement is known that sets it: it has no file, line and code.
-        self._pile.left.append(UnexpressedCode("", 0, "", reason, change.target))
+        self._pile.left.append(
+            UnexpressedCode("", 0, "", reason, change.target, kind=WITHOUT_ROW)
+        )
 
     def _reason(self, change: ObservedChange) -> str:
         """Return why no row makes a change."""
-        observed = f"it was observed {_outcome(change)}"
+        observed = f"it was observed {change.outcome}"
         read = self._read_wrongly.get(change.target)
         if read:
             return f"reading gives {read}, and {observed}"
@@ -342,6 +370,8 @@ class ObservedRows:
         if call is None:
             return f"{observed}; no statement that was read sets it"
         observed = f"{observed} by {change.step}"
+        if change in self._overwritten:
+            return f"{observed}, before the import of the pile has changed it again"
         if call.fault:
             return f"{observed}, which failed: {call.fault}"
         if call.is_used or self._callers.get(change.step) == PLATFORM:
@@ -349,19 +379,6 @@ class ObservedRows:
         if self._is_below_a_wrap([change]):
             return f"{observed}; {_WRAPPED}"
         return f"{observed}; no target says it"
-
-
-def _outcome(change: ObservedChange) -> str:
-    """Say what a change has done, as the end of a sentence."""
-    if change.form == "deleted":
-        return "to be deleted"
-    if change.form == "content":
-        return "to be changed in place"
-    if change.has_named_value:
-        return f"to become {change.by}"
-    if change.literal:
-        return f"to become {change.literal}"
-    return "to change"
 
 
 def _is_made_by(change: ObservedChange, reader: PileReader) -> bool:

@@ -1,7 +1,7 @@
 """Compares upstream before and after a pile is imported, and after each call of its functions.
 
 A pile is a package that patches upstream. `observed` runs this file as a child process;
-it imports nothing but Python's library, and loads `snapshots` and `changed_values` beside it.
+it imports nothing but Python's library, and loads the three modules beside it that it needs.
 """
 
 import gc
@@ -9,8 +9,8 @@ import importlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -43,7 +43,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     # Names that may stand for modules or for what is in one: whatever is none is left out.
     list(_import(request.get("perhaps", ())))
     # Only now: modules that can be imported without stubs shall not find them.
-    stub_finder = _StubFinder(request["stubs"])
+    stub_finder = stub_modules.StubFinder(request["stubs"])
     sys.meta_path.append(stub_finder)
     faults |= dict(_import(request["stubs"]))
     # What the pile imported in another child, also what can be imported with stubs alone.
@@ -79,7 +79,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         module = change["target"].partition(":")[0]
         modules.add(module)
     answer["faults"] = faults
-    calls |= run.calls
+    calls = run.calls | calls
     answer["changes"] = upstream.changes
     answer["calls"] = calls
     answer["lines"] = {module: sorted(lines) for module, lines in run.lines.items()}
@@ -101,6 +101,8 @@ class _Upstream:
         self._before_step = dict(snapshots.attributes(packages))
         self._now = self._before_step
         self._makers: dict[tuple[str, str], str] = {}
+        # What functions have changed that modules call as they are imported.
+        self._of_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self.changes: list[dict[str, Any]] = []
         """The fields of an `ObservedChange` each, in the order of the steps."""
 
@@ -113,7 +115,13 @@ class _Upstream:
         before = self._now
         self._now = dict(snapshots.attributes(self._packages))
         for difference in snapshots.differences(before, self._now):
-            self._makers[difference.attribute] = maker
+            attribute = difference.attribute
+            of_call = self._of_calls.pop(attribute, None)
+            if of_call is not None and of_call["maker"] != maker:
+                self.changes.append(of_call)  # what is changed again now
+            self._makers[attribute] = maker
+            if ":" in maker:  # a function that was called as a module was imported
+                self._of_calls[attribute] = self._described(difference, maker, maker)
 
     def end_step(self, step: str) -> None:
         """Describe what has changed in a step.
@@ -121,18 +129,25 @@ class _Upstream:
         Args:
             step: The function that was called; '' for the import of the pile.
         """
-        self._now = dict(snapshots.attributes(self._packages))
+        self.note("")
         for difference in snapshots.differences(self._before_step, self._now):
-            copies = snapshots.copies(difference, self._now)
-            fields = changed_values.described(difference, copies)
             maker = self._makers.get(difference.attribute, "")
-            fields["maker"] = maker
-            fields["step"] = step
-            if ":" in maker:  # a function that was called as a module was imported
-                fields["step"] = maker
+            maker_or_step = step
+            if ":" in maker:
+                maker_or_step = maker
+            fields = self._described(difference, maker, maker_or_step)
             self.changes.append(fields)
         self._before_step = self._now
         self._makers.clear()
+        self._of_calls.clear()
+
+    def _described(self, difference: Any, maker: str, step: str) -> dict[str, Any]:
+        """Return the fields of an `ObservedChange`."""
+        copies = snapshots.copies(difference, self._now)
+        fields: dict[str, Any] = changed_values.described(difference, copies)
+        fields["maker"] = maker
+        fields["step"] = step
+        return fields
 
     def loaded(self) -> list[str]:
         """Return the modules that were imported by the pile: nothing was known of them before."""
@@ -204,7 +219,10 @@ class _PileRun:
         self._called: dict[FrameType, str] = {}
         self._raising: FrameType | None = None
         self.calls: dict[str, dict[str, Any]] = {}
-        """What came of the functions that modules call as they are imported, as `module:name`."""
+        """What came of the functions that modules call as they are imported, as `module:name`.
+
+        They come before those that are called afterwards.
+        """
         self.lines: dict[str, set[int]] = {}
         """By module of the pile, the lines that were run."""
         self.own: dict[tuple[str, str], Any] = {}
@@ -212,9 +230,11 @@ class _PileRun:
 
     def __enter__(self) -> None:
         sys.settrace(self._begin)
+        threading.settrace(self._begin)  # of threads that begin from now on
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
+        threading.settrace(None)
 
     def _begin(self, frame: FrameType, _event: str, _argument: object) -> Any:
         """Watch a frame if it runs code of the pile; Python calls this at the start of each."""
@@ -288,75 +308,6 @@ class _PileRun:
         self._upstream.note(maker)
 
 
-class _StubType(type):
-    """The type of stubs: classes that have any attribute and can be used as decorators."""
-
-    def __getattr__(cls, name: str) -> Any:
-        """Return another stub for any attribute that is missing."""
-        return _stub(name, cls.__module__)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return what is decorated, if it is called like a decorator; else an instance."""
-        is_decorator = len(args) == 1 and callable(args[0])
-        if is_decorator:
-            return args[0]
-        return super().__call__(*args, **kwargs)
-
-
-def _stub(name: str, module: str) -> type:
-    """Make a class that stands for a name of a module that cannot be imported.
-
-    Raises:
-        AttributeError: Python itself asks for a special name, which a stub must not have.
-    """
-    if name.startswith("__"):
-        raise AttributeError(name)
-    members = {"__init__": lambda *_, **__: None, "__module__": module}
-    return _StubType(name, (), members)
-
-
-class _StubModule(ModuleType):
-    """An empty package that stands for one that cannot be imported; it has any attribute."""
-
-    is_stub = True
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        value = _stub(name, self.__name__)
-        setattr(self, name, value)
-        return value
-
-
-class _StubFinder:
-    """A finder and loader of stubs for packages, and for all modules inside of them.
-
-    Args:
-        packages: The packages that become stubs where they cannot be imported.
-    """
-
-    def __init__(self, packages: Iterable[str]) -> None:
-        self._packages = tuple(packages)
-
-    def find_spec(self, name: str, *_: object) -> Any:
-        """Return a spec for a module of these packages; None for any other module."""
-        path = f"{name}."
-        for package in self._packages:
-            prefix = f"{package}."
-            if path.startswith(prefix):
-                return ModuleSpec(name, self)  # type: ignore[arg-type]
-        return None
-
-    def create_module(self, spec: Any) -> ModuleType:
-        """Make the stub."""
-        return _StubModule(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run nothing: a stub has no code."""
-
-
 def _import(modules: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Import modules one after another, and yield those that fail, with their errors."""
     for module in modules:
@@ -381,6 +332,7 @@ def _load(name: str) -> ModuleType:
 
 snapshots = _load("snapshots")
 changed_values = _load("changed_values")
+stub_modules = _load("stub_modules")
 
 
 if __name__ == "__main__":

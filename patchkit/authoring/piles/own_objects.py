@@ -6,7 +6,6 @@ makes that of the original, is found in a module; the pack has a copy of it.
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from patchkit.authoring.piles.bodies import module_text
 from patchkit.authoring.piles.closure_factories import (
@@ -22,6 +21,12 @@ from patchkit.authoring.piles.guards import (
 from patchkit.authoring.piles.keeping_off import PileFunction
 from patchkit.authoring.piles.moved_names import moved_names
 from patchkit.authoring.piles.observed import ObservedChange
+from patchkit.authoring.piles.own_changes import (
+    OwnChange,
+    made_in_body,
+    waiting_line,
+    with_value,
+)
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.piles.placed_targets import canonical_name
@@ -31,19 +36,8 @@ from patchkit.authoring.piles.plain_functions import (
     quiet_modules,
 )
 from patchkit.authoring.piles.row_names import body_word, unused
-from patchkit.core.rows.declaration import Add, Change, Decorate, Replace
-
-
-class OwnChange(NamedTuple):
-    """A change to an object of the pile, or by a function of it that is given the original.
-
-    Args:
-        change: The change.
-        lines: The statements that bind the object in a body.
-    """
-
-    change: Change
-    lines: Sequence[str]
+from patchkit.authoring.source.calls_at_import import called_at_import
+from patchkit.core.rows.declaration import Decorate
 
 
 class OwnObjects:
@@ -152,6 +146,13 @@ class OwnObjects:
             word = unused(name, words)
             words.add(word)
             factory = factories[change.dotted_name]
+            is_here = function.module not in self.codes
+            if is_here and not factory.is_constant:
+                name = unused(f"make_{word}", words)
+                words.add(name)
+                line = waiting_line(reader)
+                made.append(made_in_body(change, factory, name, function, line))
+                continue
             made.append(self._made(change, factory, word, function))
         return made
 
@@ -171,7 +172,7 @@ class OwnObjects:
             function: The function that it is made of.
         """
         if factory.is_constant:
-            return _with_value(change, word, [f"{word} = {factory.value}"])
+            return with_value(change, word, [f"{word} = {factory.value}"])
         code = self.codes[function.module]
         code_text = self._pile.bodies[last_of(code)]
         name = unused(f"make_{word}", re.findall(r"\w+", code_text))
@@ -179,22 +180,26 @@ class OwnObjects:
         self._pile.bodies[last_of(code)] += text
         line = f"from {code} import {name}"
         if change.is_new:
-            return _with_value(change, word, [line, f"{word} = {name}(None)"])
+            return with_value(change, word, [line, f"{word} = {name}(None)"])
         return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
 
     def _change(self, change: ObservedChange) -> OwnChange:
         """Return the change of a target to the pile's own object."""
         module, _, name = (change.own or change.factory).partition(":")
-        line = f"from {self.codes[module]} import {name}"
+        code = self.codes.get(module, "")
+        line = f"from {code or module} import {name}"
+        lines = [line]
+        if not code:
+            lines.insert(0, waiting_line(self._readers[module]))
         if change.own:
-            return _with_value(change, name, [line])
-        return OwnChange(Decorate(change.target, by=name, rebind=False), [line])
+            return with_value(change, name, lines)
+        return OwnChange(Decorate(change.target, by=name, rebind=False), lines)
 
     def _take_modules(self, names: Collection[str]) -> bool:
         """Give the pack the text of modules, and of what they import, if it can have it.
 
-        A body cannot import from the pile's module itself. That module imports upstream, which
-        makes the row due; so the body would import from a module that is half imported.
+        A body that imports from the pile's module itself is late: that module imports upstream,
+        which makes the row due, so the body waits for the end of the module's import.
 
         Args:
             names: The names of the modules.
@@ -204,14 +209,21 @@ class OwnObjects:
         """
         if not self._all_have_stand_ins():
             return False
-        readers = self._with_imported(names)
+        # The outermost module of a pile can have no stand-in. A body that imports from it waits
+        # until it is whole, and so do the changes that others would have made before.
+        in_packages = {name for name in names if "." in name}
+        if not all(map(self._may_stay, set(names) - in_packages)):
+            return False
+        if not in_packages:
+            return True
+        readers = self._with_imported(in_packages)
         missing = list[PileReader]()
         for reader in readers:
             if reader is None:
                 return False
             if reader.module.name in self.codes:
                 continue
-            if not _only_defines(reader) or _has_moved_names(reader):
+            if not self._may_be_copied(reader):
                 return False
             missing.append(reader)
         modules = [*self.codes, *(each.module.name for each in missing)]
@@ -220,6 +232,29 @@ class OwnObjects:
         if missing:
             self._add_modules(missing, common_package(modules))
         return True
+
+    def _may_stay(self, name: str) -> bool:
+        """Whether bodies may import from the outermost module of the pile."""
+        reader = self._readers.get(name)
+        return reader is not None and _only_defines(reader)
+
+    def _may_be_copied(self, reader: PileReader) -> bool:
+        """Whether the text of a module does in the pack what it does in the pile."""
+        if _has_moved_names(reader) or self._makes_call(reader):
+            return False
+        return _only_defines(reader)
+
+    def _makes_call(self, reader: PileReader) -> bool:
+        """Whether a module calls, as it is imported, a function that may have a row.
+
+        In the pack it would get the function itself, where the pile's module gets one that does
+        nothing.
+        """
+        if self._pile.observed is None:
+            return False
+        names = {call.rpartition(":")[2] for call in self._pile.observed.calls}
+        called = called_at_import(reader.module.tree)
+        return any(name.rpartition(".")[2] in names for name in called)
 
     def _all_have_stand_ins(self) -> bool:
         """Whether the pack serves the text of every module of the pile that it has a body of."""
@@ -285,22 +320,6 @@ class OwnObjects:
         else:
             pile.patches.insert(0, row)
         pile.bodies["patch_old_pile"] = body
-
-
-def _with_value(change: ObservedChange, name: str, lines: Sequence[str]) -> OwnChange:
-    """Return a change of a target to what a body has under a name.
-
-    Args:
-        change: What was observed.
-        name: The name.
-        lines: The statements that bind it.
-    """
-    if change.is_new and not change.is_inherited:
-        return OwnChange(Add(change.target, by=name, rebind=False), lines)
-    replaced = Replace(
-        change.target, by=name, rebind=False, unrelated=change.is_unrelated
-    )
-    return OwnChange(replaced, lines)
 
 
 def _only_defines(reader: PileReader) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.bodies import BodyText
 from patchkit.authoring.piles.guards import (
     Guard,
@@ -146,6 +146,8 @@ class PileRows(AdoptedRows):
         """
         if not self.sites:
             message = f"{self.origin} contains no patch that a row can express"
+            if self.observed:
+                message += f"; {self.observed.functions_called}"
             raise ScaffoldError(message)
 
     def _switch_off(self, builders: Sequence["_ModuleRows"]) -> None:
@@ -160,9 +162,10 @@ class PileRows(AdoptedRows):
             if is_kept_off(module.name, codes):
                 self.stand_ins[module.name] = codes[module.name]
             else:
-                self.left.append(
-                    UnexpressedCode(module.path, 1, "", _NO_PACKAGE, module.name)
+                not_off = UnexpressedCode(
+                    module.path, 1, "", _NO_PACKAGE, module.name, kind=TO_LOOK_AT
                 )
+                self.left.append(not_off)
         if not self.stand_ins:
             return
         packages = [module.name for module in modules if module.is_package]

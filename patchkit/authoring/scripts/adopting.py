@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from patchkit.analysis.upstream.reading.files import ReleaseSource, parse
 from patchkit.authoring.diffs.diff_files import Differing
 from patchkit.authoring.diffs.diff_paths import MODULE
-from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.differing import DifferenceRows
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.isolation.commands import IsolatedRun, Isolation, run_isolated
 from patchkit.authoring.scripts.idle_edits import IdleEdits
 from patchkit.authoring.scripts.plan import LeftOutStep, ScriptPlan, Step

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from patchkit.authoring.diffs.difference import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import UnexpressedCode
 from patchkit.authoring.scripts.plan import Step
 from patchkit.authoring.scripts.script_lines import line_of, line_with
 from patchkit.authoring.scripts.shell_commands import is_answered

@@ -16,6 +16,7 @@ from patchkit.authoring.diffs.patched_package import (
     DEFAULT,
     is_release_of,
 )
+from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.files import write
 from patchkit.authoring.scaffold.plan import PackLocation, place_of
 from patchkit.cli import inputs, options
@@ -30,7 +31,7 @@ from patchkit.cli.adopted_sources import (
 )
 from patchkit.cli.commands.new import find_file
 from patchkit.cli.output import progress_bar
-from patchkit.cli.report.adopt import adopted_json, print_adopted
+from patchkit.cli.report.adopt import adopted_json, print_adopted, refuse_empty
 from patchkit.cli.script_runs import adopt_scripts
 from patchkit.errors import ScaffoldError
 
@@ -203,7 +204,12 @@ def _finish(
         form: The format of the report.
         dry_run: Whether nothing shall be written.
         restore_files: Restores files, once the pack is written.
+
+    Raises:
+        ScaffoldError: Nothing of a pile is to be adopted.
     """
+    if isinstance(adopted, PileRows) and not adopted.sites:
+        refuse_empty(adopted, form)
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
         write(adopted.files(pack))

@@ -97,7 +97,7 @@ def command(
     report = _located(result.report, source)
     pages.write_report(report, form, output, lambda: fit_json(result))
     if report.undecided and not undecided:
-        names = count(report.undecided, "name")
+        names = count(sum(report.undecided.values()), "name")
         say(f"{names} could not be decided in some release; --undecided lists them")
     return int(not report.is_fine)
 

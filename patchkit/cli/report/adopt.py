@@ -4,12 +4,19 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import click
 from rich.console import Console
 from rich.text import Text
 
-from patchkit.authoring.diffs.difference import UnexpressedCode
 from patchkit.authoring.diffs.differing import AdoptedRows
+from patchkit.authoring.diffs.unexpressed import (
+    NOT_EXPRESSED,
+    TO_LOOK_AT,
+    WITHOUT_ROW,
+    UnexpressedCode,
+)
 from patchkit.authoring.piles.observed import PileObservation
+from patchkit.authoring.piles.observed_rows import IN_NO_ROW
 from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scripts.adopting import ScriptRows
@@ -47,6 +54,23 @@ def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) ->
         out.print(Text(f"next: patchkit check --patches {pack.module}", style="note"))
 
 
+def refuse_empty(pile: PileRows, form: str) -> None:
+    """Print what was seen of a pile of which there is nothing to adopt, and refuse it.
+
+    Args:
+        pile: The rows of the pile: none.
+        form: The format of the report.
+
+    Raises:
+        ScaffoldError: In any case.
+    """
+    if form == "json":
+        click.echo(adopted_json(pile, written=False))
+    else:
+        _print_pile(pile, console())
+    pile.refuse_empty()
+
+
 def _print_rows(patches: Iterable[Patch], out: Console) -> None:
     """Print a line for each row, with the number of its changes by kind."""
     width = max((len(patch.name) for patch in patches), default=0)
@@ -59,10 +83,19 @@ def _print_rows(patches: Iterable[Patch], out: Console) -> None:
 
 
 def _print_unexpressed(unexpressed: Sequence[UnexpressedCode], out: Console) -> None:
-    """Print the code that no row expresses, why, and the rows that use it nevertheless."""
-    if unexpressed:
-        out.print(Text("\nin no row", style="heading"))
-    for code in unexpressed:
+    """Print the code that no row expresses and what else is listed, each kind below its name."""
+    for kind in (NOT_EXPRESSED, WITHOUT_ROW, TO_LOOK_AT):
+        listed = [code for code in unexpressed if code.kind == kind]
+        _print_listed(kind, listed, out)
+
+
+def _print_listed(
+    heading: str, listed: Sequence[UnexpressedCode], out: Console
+) -> None:
+    """Print what is in a list, why, and the rows that use it nevertheless; nothing for none."""
+    if listed:
+        out.print(Text(f"\n{heading}", style="heading"))
+    for code in listed:
         location = code.place
         if code.file:
             location = f"{code.file}:{code.line}  {code.code or code.place}"
@@ -80,6 +113,11 @@ def _print_pile(pile: PileRows, out: Console) -> None:
     Some are set by the pile itself, and others missed; `rebind=True` on the row does both.
     """
     observed = pile.observed
+    _print_list(
+        "modules that cannot be read",
+        [f"{path}: {fault}" for path, fault in _unreadable(pile).items()],
+        out,
+    )
     if observed:
         out.print()
         if observed.inactive:
@@ -108,10 +146,18 @@ def _print_pile(pile: PileRows, out: Console) -> None:
         )
 
 
+def _unreadable(pile: PileRows) -> dict[str, str]:
+    """Return the paths of modules whose text is no Python, with the reason."""
+    modules = [reader.module for reader in pile.readers]
+    return {module.path: module.fault for module in modules if module.fault}
+
+
 def _print_depths(observed: PileObservation, out: Console) -> None:
     """Print how deep the observed changes were understood, and what was not run or not cut off."""
     if observed.depths:
         numbers = Counter(observed.depths.values())
+        if IN_NO_ROW in numbers:
+            numbers["without a row"] = numbers.pop(IN_NO_ROW)
         depths = ", ".join(f"{number} {depth}" for depth, number in numbers.items())
         total = count(len(observed.depths), "change")
         out.print(Text(f"observed {total}: {depths}", "note"))
@@ -146,10 +192,13 @@ def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:
     }
     if isinstance(adopted, PileRows):
         data["by_hand"] = adopted.by_hand
+        data["unreadable"] = _unreadable(adopted)
         data["observed"] = None
         if adopted.observed:
             observed = dataclasses.asdict(adopted.observed)
-            del observed["lines"], observed["users"]  # only for `not_run` and the rows
+            # For the rows, and `not_run`.
+            for internal in ("lines", "users", "earlier"):
+                del observed[internal]
             data["observed"] = observed
     if isinstance(adopted, ScriptRows):
         data["script"] = script_json(adopted)

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report import check_view as view
 from patchkit.cli.report.console import Line, print_lines
@@ -21,7 +22,11 @@ from patchkit.cli.report.merged_findings import (
     merged_sections,
 )
 from patchkit.cli.report.release_spans import ReleaseRun
-from patchkit.cli.report.words import one_line, printable
+from patchkit.cli.report.undecided_names import (
+    lines_of_module,
+    undecided_by_module,
+)
+from patchkit.cli.report.words import count, one_line, printable
 
 SEVERITY_STYLES = {"error": "bad", "warning": "warn", "info": "note"}
 _STYLES = {
@@ -57,8 +62,12 @@ def print_check(report: Report, console: Console) -> None:
     for patch, groups in merged_sections(report):
         title = printable(patch) or "packs and releases"
         console.print(Text(title, style="heading"), soft_wrap=True)
+        by_module = undecided_by_module(groups)
         for group in groups:
-            _print_group(group, report, console)
+            if not by_module or group.finding.code is not codes.NOT_DECIDED:
+                _print_group(group, report, console)
+        for module, of_module in by_module.items():
+            _print_undecided(module, of_module, report, console)
         console.print()
     style = "ok"
     if report.worst:
@@ -68,6 +77,22 @@ def print_check(report: Report, console: Console) -> None:
     scope = (view.scope(report), "note")
     summary = Text.assemble(tally, "  ", scope)
     console.print(summary)
+
+
+def _print_undecided(
+    module: str, groups: Sequence[FindingGroup], report: Report, console: Console
+) -> None:
+    """Print the names of a module that cannot be decided, a line for each below its reason."""
+    code = codes.NOT_DECIDED
+    labels = [code.code, view.severity_label(code.severity)]
+    names = count(len(groups), "name")
+    lines = [f"{module}  {names}", *map(printable, lines_of_module(groups, report))]
+    for number, line in enumerate(lines):
+        label = ""
+        if number < len(labels):
+            label = f"  {labels[number]}"
+        margin = Text(f"{label:{_LABEL_WIDTH}}", SEVERITY_STYLES[code.severity])
+        console.print(margin.append(line, "" if number else "name"), soft_wrap=True)
 
 
 def _tables(state_table: view.StateTable, width: int) -> Iterator[list[Line]]:

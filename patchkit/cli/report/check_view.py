@@ -12,6 +12,7 @@ from patchkit.analysis.check.codes import Severity
 from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report.merged_findings import merged_groups
 from patchkit.cli.report.release_spans import ReleaseRun, project_of, release_spans
+from patchkit.cli.report.undecided_names import summary_of_modules
 from patchkit.cli.report.words import count
 from patchkit.core.record import grouped
 
@@ -199,7 +200,8 @@ def _compatible(report: Report) -> str:
     releases = count(report.read, "release")
     names = f"{count(report.names, 'name')} checked"
     if report.undecided:
-        names += f", {report.undecided} not decidable"
+        undecided = sum(report.undecided.values())
+        names += f", {undecided} not decidable{summary_of_modules(report.undecided)}"
     text = f"{number} of {releases} {verb} compatible ({names})"
     if compatible:
         text += f": {release_spans(compatible, report)}"

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -74,18 +74,23 @@ class CommitSource:
             .decode(errors="surrogateescape")
             .split("\0")
         )
-        blobs: dict[str, _Blob] = {}
+        blobs_in_tree: dict[str, _Blob] = {}
         for entry in entries:
             if not entry:
                 continue
             # `100644 blob HASH SIZE`, a tab, and the path
             columns, _, path_in_tree = entry.partition("\t")
             mode, _, name, size = columns.split()
-            path = _installed_path(path_in_tree)
-            if is_listed(path) and mode.startswith("100"):  # no link, no submodule
-                blobs.setdefault(
-                    path, _Blob(name, ContentMark(int(size), int(name, 16)))
-                )
+            # no link, no submodule
+            if is_listed(path_in_tree) and mode.startswith("100"):
+                mark = ContentMark(int(size), int(name, 16))
+                blobs_in_tree[path_in_tree] = _Blob(name, mark)
+        blobs: dict[str, _Blob] = {}
+        for package in self._packages:
+            root = _root_of(package, blobs_in_tree)
+            for path_in_tree, blob in blobs_in_tree.items():
+                if path_in_tree.startswith(f"{root}{package}/"):
+                    blobs[path_in_tree.removeprefix(root)] = blob
         return blobs
 
     def read(self, path: str) -> bytes | None:
@@ -119,12 +124,18 @@ class CommitSource:
         """Do nothing: the objects of all `paths` are on this machine."""
 
 
-def _installed_path(path_in_tree: str) -> str:
-    """Return `vllm/config.py` for `src/vllm/config.py`: the path below site-packages."""
+def _root_of(package: str, paths: Collection[str]) -> str:
+    """Return the folder that a package lies in, as `open_tree` would: `src/` for `src/vllm`.
+
+    A package without an `__init__.py` is in the first folder that has anything of it.
+    """
     for root in ROOTS:
-        if root and path_in_tree.startswith(root):
-            return path_in_tree.removeprefix(root)
-    return path_in_tree
+        if f"{root}{package}/__init__.py" in paths:
+            return root
+    for root in ROOTS:
+        if any(path.startswith(f"{root}{package}/") for path in paths):
+            return root
+    return ""
 
 
 def commits(repository: Path) -> list[Commit]:

@@ -196,3 +196,31 @@ def test_names_that_are_not_decided_are_counted_and_listed(
         main([*words, "--undecided", "--format", "concise", "--ignore", "PK607"]) == 0
     )
     assert capsys.readouterr().out == ""
+
+
+def test_many_names_that_are_not_decided_are_grouped_by_module(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The summary counts them by module, and the table lists them below their reason."""
+    names = [f"name_{number}" for number in range(10)]
+    lines = [f"from up.lib import {name}" for name in names]
+    text = "\n".join([*lines, "from up.other import one, two", "import up.same"])
+    open_ended = "globals().update(more())\n"
+    release = {"lib": open_ended, "other": open_ended, "same": ""}
+    write_wheels(folder, {"1.0": release, "1.1": release})
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "__init__.py").write_text(text)
+    words = ["fit", "theirs", "--of", "up"]
+    assert main([*words, "--undecided"]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "2 of 2 releases are compatible (13 names checked, 12 not decidable: 10 in up.lib, "
+        "2 in up.other): up 1.0 to 1.1" in out
+    )
+    assert out.count("PK607") == 2
+    first, _, second = out.partition("  PK607    up.other  2 names\n")
+    assert (
+        "  PK607    up.lib  10 names\n  note     not decidable: up.lib binds" in first
+    )
+    assert "\n             name_3  theirs/__init__.py:4\n" in first
+    assert second.count("\n             ") == 2

@@ -99,6 +99,54 @@ def test_what_a_file_uses(text: str, expected: list[str]) -> None:
     assert summaries(text) == expected
 
 
+NAMED_BY_TEXT = {
+    "CALL('up.a.C.f')": [],
+    "patch('up.a.C.f')": ["attribute up.a:C.f"],
+    "@mock.patch('up.a.b.f', new=1)\ndef t(): ...": ["attribute up:a.b.f"],
+    "with mock.patch.object(up.C, 'f'): ...": ["attribute up:C.f", "attribute up:C"],
+    "mock.patch.object(own, 'f')": [],
+    "@register_patch(target='up.a.C.f', reason='slow')\ndef f(): ...": [
+        "attribute up.a:C.f"
+    ],
+    "mock.patch.dict('up.a.D', {'a': 1})": ["attribute up.a:D"],
+    "mock.patch('json.dumps')": [],
+    "monkeypatch.setattr('up.a.f', 1)": ["attribute up:a.f"],
+    "wrapt.wrap_function_wrapper('up.a', 'C.f', w)": ["attribute up.a:C.f"],
+    "wrapt.wrap_function_wrapper(up.a, 'C.f', w)": [
+        "attribute up:a.C.f",
+        "attribute up:a",
+    ],
+    "resolve_obj_by_qualname('up.platforms.cpu.Cpu')": [
+        "attribute up.platforms.cpu:Cpu"
+    ],
+    "register('Mine', 'up.a:C')": ["attribute up.a:C"],
+    "TABLE = {'a': 'up.a:C.f'}": ["attribute up.a:C.f"],
+    "x = 'up:requests_total', 'up.a.C', 'see up.a:C', f'up.a:C{x}', 'own.a:C'": [],
+    "m = import_module('up.a')\nm.C(1)": ["import up.a", "call up.a:C"],
+    "m = sys.modules['up.a']\nm.C": ["attribute up.a:C"],
+    "m = import_module('up.a')\nm = other()\nm.C": ["import up.a"],
+    "import_module('up.a').C.f": ["attribute up.a:C.f", "import up.a"],
+    "getattr(import_module('up.a'), 'f')(1)": ["attribute up.a:f", "import up.a"],
+    "delattr(up.C, 'f')": ["attribute up:C.f", "attribute up:C"],
+    "__import__('up.a')": ["import up.a"],
+    "from patchkit import Wrap\nWrap('up.a:C.f', by='f')": [],
+}
+
+
+@pytest.mark.parametrize("text", NAMED_BY_TEXT)
+def test_names_in_texts_are_uses(text: str) -> None:
+    """Where a text can mean nothing else, or is given to what imports the name that it says."""
+    uses = summaries(f"import up\n{text}")
+    assert uses == ["import up", *NAMED_BY_TEXT[text]]
+
+
+def test_what_a_text_names_is_used_later() -> None:
+    """The file is imported without it; a patcher may be told to do without it, too."""
+    text = "TABLE = ['up.a:C', mock.patch('up.C', create=True), mock.patch('up.D')]"
+    uses = [(use.at_import, use.guarded) for use in read(text)]
+    assert uses == [(False, False), (False, True), (False, False)]
+
+
 def test_overrides_and_calls_of_the_base() -> None:
     """A plain method of a subclass is an override, `super()` calls the base with `self` bound."""
     text = """

@@ -66,7 +66,7 @@ def adopt_diff(
 
 
 def places(report: Mapping[str, Any]) -> list[str]:
-    """Return the kind and target of each change, and a line for each thing that is in no row."""
+    """Return the kind and target of each change, and a line for each thing without one."""
     found = [
         f"{change['kind']} {change['target']}"
         for patch in report["patches"]

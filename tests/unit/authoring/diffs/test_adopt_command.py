@@ -78,7 +78,7 @@ def test_a_later_release_becomes_a_pack(
 def test_a_row_that_uses_what_is_in_no_row_is_named(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is in no row is listed with the rows that use it, as these may do harm alone."""
+    """What no row expresses is listed with the rows that use it, as these may do harm alone."""
     old = {"lib": "class C:\n    a: int\n", "user": "def f(c):\n    return c.a\n"}
     new = {
         "lib": "class C:\n    a: int\n    b: int\n",
@@ -176,15 +176,16 @@ def test_an_edited_installation_becomes_rows(
 def test_no_file_is_given_back_while_something_is_in_no_row(
     here: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--restore` writes no file then, as what is in no row stands in the edited file alone."""
+    """`--restore` writes no file then, as what no row expresses stands in the edited file alone."""
     edited = NEW["lib"] + "\n\nfor name in 'a b'.split():\n    globals()[name] = 1\n"
     installed.write_text(edited)
     words = ["adopt", "up", "--installed", "--restore", "--into", "mine", "--of", "up"]
     assert main(words) == 1
     out, err = capsys.readouterr()
-    assert "\nin no row\n" in out
+    assert "\nnot expressed\n" in out
     assert (
-        "--restore: no file was given back, as what is in no row would be lost" in err
+        "--restore: no file was given back, as what no row expresses would be lost"
+        in err
     )
     assert installed.read_text() == edited
     assert (here / "mine").exists()
@@ -228,7 +229,7 @@ def test_a_new_file_that_is_no_module_is_listed(
     words = ["adopt", "some.diff", *INTO_MINE]
     assert main(words) == 1
     out = capsys.readouterr().out
-    assert out.startswith("0 rows mine, for up==1.0 (not written)\n\nin no row\n")
+    assert out.startswith("0 rows mine, for up==1.0 (not written)\n\nnot expressed\n")
     assert out.endswith("\n0 of 1 changes are in rows\n")
     assert not (here / "mine").exists()
 

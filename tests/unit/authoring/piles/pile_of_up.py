@@ -121,7 +121,7 @@ def adopt(
 ) -> dict[str, Any]:
     """Write a pile, adopt it into `mine`, and return the JSON report.
 
-    The exit code is 1 if something is in no row, else 0.
+    The exit code is 1 if something is listed, else 0.
     """
     for name, text in modules.items():
         here.module(f"pile.{name}", text)

@@ -152,7 +152,7 @@ def test_conditions_of_several_importers(
 def test_a_package_whose_own_statements_are_left_is_kept_off(
     here: World, capsys: pytest.CaptureFixture[str], init: str
 ) -> None:
-    """The pile is off although those statements are in no row, so that nothing is wrapped twice."""
+    """The pile is off although no row expresses those statements, so that nothing is wrapped twice."""
     modules = {"patches": HEAD + WRAP.format("'new', old(a)")}
     report = adopt(
         here, capsys, {"__init__": f"{init}from pile import patches\n", **modules}

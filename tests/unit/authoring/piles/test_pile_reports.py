@@ -1,7 +1,8 @@
-"""What `patchkit adopt` says of a pile: what it has seen, what is in no row, what is wrong."""
+"""What `patchkit adopt` says of a pile: what it has seen, what has no row, what is wrong."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from textwrap import dedent
 
@@ -62,7 +63,7 @@ def test_the_text_output_counts_what_is_in_rows(
     out = capsys.readouterr().out
     assert "2 rows mine, for up==1.0 (not written)\n" in out
     assert "\nold-pile  1 BeforeImport\npatches   1 Add\n" in out
-    assert "in no row\npile/patches.py:3  del C.size" in out
+    assert "not expressed\npile/patches.py:3  del C.size" in out
     assert "1 of 2 changes are in rows" in out
     assert not (here.folder / "mine").exists()
 
@@ -116,3 +117,57 @@ def test_a_package_without_patches_is_refused(
     assert main(words) == 2
     assert fault in capsys.readouterr().err
     assert not (here.folder / "mine").exists()
+
+
+@pytest.mark.processes
+def test_what_was_seen_of_a_package_without_patches_is_printed(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report's lists come before the error: why nothing was found is often in them."""
+    here.module("pile.patches", "import nowhere\nfrom up import lib\n\nprint(lib)\n")
+    here.module("pile.other", "def put():\n    raise ValueError('no device')\n")
+    here.module("pile.template", "def\n")
+    words = ["adopt", "pile", *INTO_MINE, "--observe"]
+    assert main([*words, "--call", "pile.other:put"]) == 2
+    out, err = capsys.readouterr()
+    assert "modules that cannot be read\npile/template.py: " in out
+    failed = out.partition("imports and calls that failed\n")[2]
+    assert "pile.other:put: ValueError: no device" in failed
+    assert "called: pile.other:put; --call MODULE:FUNCTION names others" in err
+    assert main([*words, "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert (report["sites"], list(report["unreadable"])) == (0, ["pile/template.py"])
+    assert list(report["observed"]["faults"]) == ["pile.patches"]
+    assert "no function of it was called: --call MODULE:FUNCTION names one" in err
+
+
+@pytest.mark.processes
+def test_the_lists_of_a_report_have_names_of_their_own(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A statement, a change that was only seen, and code that means something else in a pack."""
+    text = """\
+    from up import lib
+
+    def g():
+        return __file__
+
+    lib.g = g
+    lib.C.size += 1
+    exec("lib.C.m = lambda self: 1")
+    """
+    here.module("pile.patches", dedent(text))
+    words = ["adopt", "pile", *INTO_MINE, "--observe"]
+    assert main([*words, "--dry-run"]) == 1
+    out = capsys.readouterr().out
+    assert "observed 3 changes: 1 read, 2 without a row" in out
+    assert "in no row" not in out
+    lists = out.partition("\nnot expressed\npile/patches.py:7  ")[2]
+    assert "\nobserved, without a row\nup.lib:C.m\n" in lists
+    assert "\nto look at\npile/patches.py:4  return __file__\n" in lists
+    assert main([*words, "--dry-run", "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    kinds = [code["kind"] for code in report["left"]]
+    assert kinds == ["not expressed", "observed, without a row", "to look at"]
+    assert set(report["observed"]["depths"].values()) == {"read", "in no row"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.analysis.upstream.reading.commits import CommitSource, commits, first_day
+from patchkit.analysis.upstream.reading.tree import open_tree
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
@@ -122,3 +123,27 @@ def test_no_repository_or_no_git_is_one_clear_error(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UpstreamError, match="git cannot be run: No such file"):
         commits(tmp_path)
+
+
+def test_a_package_is_in_one_folder_of_the_repository(repository: Path) -> None:
+    """It is the one that a tree on disk would be read from; others of its name are no package."""
+    for folder, text in (("up", "TOP = 1\n"), ("python/up", "PYTHON = 1\n")):
+        package = repository / folder
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(text)
+        (package / f"{package.parent.name}_only.py").write_text("")
+    native = repository / "src" / "down"
+    native.mkdir()
+    (native / "generated.py").write_text("")
+    (repository / "python" / "down").mkdir()
+    (repository / "python" / "down" / "__init__.py").write_text("")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "Four")
+    newest = commits(repository)[-1]
+    source = CommitSource(repository, newest, "up", "down")
+    assert source.read("up/__init__.py") == b"TOP = 1\n"
+    assert source.read("up/__init__.py") == open_tree(repository, "up").read(
+        "up/__init__.py"
+    )
+    top_only = f"up/{repository.name}_only.py"
+    assert source.paths() == {"up/__init__.py", top_only, "down/__init__.py"}
