@@ -48,12 +48,13 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
     return absent(f"the class {class_name} has no {name!r}")
 
 
-def open_reason_of(lookup: Lookup, owner: Value) -> str:
-    """Say what may set attributes on a class that are not known.
+def open_reason_of(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say what may set an attribute on a class that is not known to be set.
 
     Args:
         lookup: The release.
         owner: The class.
+        name: The name of the attribute.
 
     Returns:
         The words for the report; '' if nothing may.
@@ -63,6 +64,8 @@ def open_reason_of(lookup: Lookup, owner: Value) -> str:
         effects.open_reason
         or effects.replaced_reason
         or changes_below(lookup, owner).open_reason
+        or effects.pattern_reason(name)
+        or changes_below(lookup, owner).pattern_reason(name)
     )
 
 

@@ -79,7 +79,7 @@ def as_replaced(
     Returns:
         None if there is no such code.
     """
-    doubt = _replaced_reason(lookup, owner)
+    doubt = _replaced_reason(lookup, owner, name)
     if class_effects(lookup, owner).is_other:
         return (undecided(doubt),)
     if not doubt and any(value.kind in _FUNCTIONS for value in values):
@@ -91,11 +91,13 @@ def as_replaced(
     return tuple(value.unsure(doubt) for value in values)
 
 
-def _replaced_reason(lookup: Lookup, owner: Value) -> str:
-    """Say what may replace a class, or methods of it whose names it computes; '' for nothing."""
+def _replaced_reason(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say what may replace a class, or an attribute whose name it computes; '' for nothing."""
     effects = class_effects(lookup, owner)
     return (
         effects.replaced_reason
         or effects.computed_reason
         or changes_below(lookup, owner).replaced_reason
+        or effects.pattern_reason(name)
+        or changes_below(lookup, owner).pattern_reason(name)
     )

@@ -1,6 +1,7 @@
 """Tells what a class derives from, and what its body, decorators and bases set on it."""
 
 import ast
+import re
 from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
@@ -50,6 +51,8 @@ class ClassEffects:
             they may not.
         bases: Classes that are added to its bases.
         removed: Those of the touched attributes that are deleted.
+        patterns: What further attributes match that may be set, each with the words for what may
+            set them.
         is_other: Whether its name stands for another object, most likely: a decorator of the
             release was read, and does not return the class.
     """
@@ -63,6 +66,18 @@ class ClassEffects:
     bases: tuple[Value, ...] = ()
     removed: frozenset[str] = frozenset()
     is_other: bool = False
+    patterns: dict[str, str] = field(default_factory=dict)
+
+    def pattern_reason(self, name: str) -> str:
+        """Say what may set an attribute whose name is computed; '' if nothing may.
+
+        Args:
+            name: The name of the attribute.
+        """
+        for pattern, reason in self.patterns.items():
+            if re.fullmatch(pattern, name):
+                return reason
+        return ""
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -286,6 +301,10 @@ def _with_decorator(
         bases=(*effects.bases, *effect.bases),
         removed=effects.removed | effect.removed,
         is_other=effects.is_other or effect.makes_other,
+        patterns={
+            **effects.patterns,
+            **dict.fromkeys(effect.patterns, f"{text} may set it"),
+        },
     )
 
 
@@ -296,6 +315,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     computed_reason = effects.computed_reason
     flavour = effects.flavour
     removed = effects.removed
+    patterns = dict(effects.patterns)
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
@@ -310,6 +330,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         attributes = touched_by(lookup, hook)
         touched |= dict.fromkeys(attributes.names, text)
         removed |= attributes.removed
+        patterns |= dict.fromkeys(attributes.patterns, f"{text} may set it")
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
         if attributes.replaces_any and not computed_reason:
@@ -323,6 +344,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         open_reason=open_reason,
         computed_reason=computed_reason,
         removed=removed,
+        patterns=patterns,
     )
 
 

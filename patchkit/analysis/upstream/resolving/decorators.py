@@ -154,6 +154,7 @@ class DecoratorEffect:
         touched: The attributes that it sets on a class.
         removed: Those of them that it deletes.
         makes_other: Whether it makes another object of a class, as far as its source tells.
+        patterns: What further attributes match that it may set on a class, as it computes them.
         is_open: Whether it may set other attributes, too.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
@@ -173,6 +174,7 @@ class DecoratorEffect:
     binds_cls: bool = False
     removed: frozenset[str] = frozenset()
     makes_other: bool = False
+    patterns: frozenset[str] = frozenset()
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
@@ -320,6 +322,7 @@ def _effect_of_value(
         bases=bases,
         options=options,
         removed=attributes.removed,
+        patterns=attributes.patterns,
         makes_other=outcome != SAME and source.makes_other(node, is_call=is_call),
     )
 

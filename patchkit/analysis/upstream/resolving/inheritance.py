@@ -146,7 +146,7 @@ def _search(
             return tuple(
                 _doubted(attribute, doubt, open_reason) for attribute in members
             )
-        open_reason = open_reason or open_reason_of(lookup, ancestor)
+        open_reason = open_reason or open_reason_of(lookup, ancestor, name)
     return _not_found(lookup, value, name, doubt)
 
 
@@ -305,7 +305,7 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
 def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
     """Say what may set an attribute on a class or one of its bases; '' if nothing may."""
     for ancestor in classes:
-        reason = open_reason_of(lookup, ancestor) or built_by_code(ancestor)
+        reason = open_reason_of(lookup, ancestor, name) or built_by_code(ancestor)
         if reason:
             return reason
         line = set_by_text(ancestor.module_tree, ancestor.qualname).get(ANY)

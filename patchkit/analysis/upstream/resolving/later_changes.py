@@ -1,6 +1,7 @@
 """Tells which attributes the code of a module sets on a class or function below its definition."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -92,12 +93,26 @@ class LaterChanges(NamedTuple):
         replaced_reason: The first statement that sets computed names, which may be those of
             methods; '' if none does.
         passings: The calls that are passed the class.
+        patterns: What further attributes match that may be set, each with the words for the
+            statement.
     """
 
     names: dict[str, Setting]
     open_reason: str = ""
     replaced_reason: str = ""
     passings: tuple[_Passing, ...] = ()
+    patterns: tuple[tuple[str, str], ...] = ()
+
+    def pattern_reason(self, name: str) -> str:
+        """Say what may set an attribute whose name is computed; '' if nothing may.
+
+        Args:
+            name: The name of the attribute.
+        """
+        for pattern, reason in self.patterns:
+            if re.fullmatch(pattern, name):
+                return reason
+        return ""
 
 
 def changes_below(lookup: Lookup, owner: Value) -> LaterChanges:
@@ -337,6 +352,7 @@ def _with_passings(lookup: Lookup, owner: Value, changes: LaterChanges) -> Later
     names = dict(changes.names)
     open_reason = changes.open_reason
     replaced_reason = changes.replaced_reason
+    patterns: list[tuple[str, str]] = []
     for passing in changes.passings:
         setting = passing.setting
         reason = f"{setting.text} may set it on {owner.qualname}"
@@ -347,11 +363,14 @@ def _with_passings(lookup: Lookup, owner: Value, changes: LaterChanges) -> Later
         touched = touched_by(lookup, function)
         for name in touched.names:
             names.setdefault(name, setting._replace(deletes=name in touched.removed))
+        patterns += [(pattern, reason) for pattern in touched.patterns]
         if touched.is_open:
             open_reason = open_reason or reason
         if touched.replaces_any:
             replaced_reason = replaced_reason or reason
-    return LaterChanges(names, open_reason, replaced_reason)
+    return LaterChanges(
+        names, open_reason, replaced_reason, patterns=tuple(patterns)
+    )
 
 
 def _function_passed(lookup: Lookup, owner: Value, passing: _Passing) -> Value | None:

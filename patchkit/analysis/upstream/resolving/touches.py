@@ -9,7 +9,7 @@ from patchkit.analysis.upstream.resolving.called import (
     function_called,
     may_set_attributes,
 )
-from patchkit.analysis.upstream.resolving.literals import literal_text
+from patchkit.analysis.upstream.resolving.computed_names import name_pattern
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
@@ -57,6 +57,7 @@ class TouchedAttributes(NamedTuple):
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         makes_dataclass: Whether it makes a dataclass of its argument.
         removed: Those of the names that it deletes.
+        patterns: What further names match that it may set: it computes them, such as `is_…`.
     """
 
     names: frozenset[str]
@@ -65,6 +66,7 @@ class TouchedAttributes(NamedTuple):
     replaces_any: bool = False
     makes_dataclass: bool = False
     removed: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
 
 
 class _FunctionCode(NamedTuple):
@@ -180,7 +182,11 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     What it sets itself comes first; then, for each of its calls, what the called function sets.
     """
     code = _code(function)
-    names, removed, replaces_any = _set_directly(lookup, function, code)
+    directly = _set_directly(lookup, function, code)
+    names = set(directly.names)
+    removed = set(directly.removed)
+    patterns = set(directly.patterns)
+    replaces_any = directly.replaces_any
     is_open = replaces_any
     passes_on = False
     makes_dataclass = any(name == "dataclass" for _, name in code.passing)
@@ -204,6 +210,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
             removed |= touched.removed
+            patterns |= touched.patterns
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
@@ -221,38 +228,52 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
         replaces_any,
         makes_dataclass,
         frozenset(removed),
+        frozenset(patterns),
     )
 
 
 def _set_directly(
     lookup: Lookup, function: Value, code: _FunctionCode
-) -> tuple[set[str], set[str], bool]:
-    """Return what a function itself sets, what it deletes, and whether it computes names."""
+) -> TouchedAttributes:
+    """Return what a function itself sets and deletes, whatever it calls."""
     names = set(code.stored)
     removed = set(code.deleted)
+    patterns: set[str] = set()
     replaces_any = False
+    node = function.nodes[0]
+    assert isinstance(node, DEFS)
     for call in code.setters:
-        name = _name_set_by(lookup, function, call)
-        if not name:
+        pattern = ""
+        argument = _name_argument(call)
+        if argument is not None:
+            pattern = name_pattern(lookup, function.module_tree, node, argument)
+        is_deletion = "delattr" in dotted(call.func)
+        is_one_name = pattern.isidentifier()
+        if is_one_name:
+            names.add(pattern)
+            removed |= {pattern} if is_deletion else set()
+        elif pattern and not is_deletion:
+            patterns.add(pattern)
+        else:
             replaces_any = True
-            continue
-        names.add(name)
-        if "delattr" in dotted(call.func):
-            removed.add(name)
-    return names, removed, replaces_any
+    return TouchedAttributes(
+        frozenset(names),
+        is_open=replaces_any,
+        replaces_any=replaces_any,
+        removed=frozenset(removed),
+        patterns=frozenset(patterns),
+    )
 
 
-def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
-    """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
+def _name_argument(call: ast.Call) -> ast.expr | None:
+    """Return what `setattr(cls, name, …)` and the like are passed as the name; None for none."""
     if len(call.args) < 2:
         return None
-    argument = call.args[1]
     is_method = "." in dotted(call.func)
     if is_method and "delattr" not in dotted(call.func):
         # The last but one of both `cls.__setattr__("x", …)` and `type.__setattr__(cls, "x", …)`.
-        argument = call.args[-2]
-    value = lookup.evaluate(argument, Scope(function.module_tree))
-    return literal_text(value)
+        return call.args[-2]
+    return call.args[1]
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | None:
