@@ -1,6 +1,6 @@
 """Tells what sets, replaces or deletes attributes of a class once its body has run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving.classes import class_effects
@@ -9,6 +9,7 @@ from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
     METHODS,
+    Kind,
     Lookup,
     Value,
     Values,
@@ -31,7 +32,11 @@ def deletes_below(lookup: Lookup, owner: Value, name: str) -> bool:
 
 
 def set_later(
-    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
+    lookup: Lookup,
+    owner: Value,
+    name: str,
+    values: Sequence[Value],
+    search_following: Callable[[], Values],
 ) -> Values | None:
     """Return an attribute that a decorator, a hook or a later statement sets, after the body.
 
@@ -40,6 +45,7 @@ def set_later(
         owner: The class.
         name: The name of the attribute.
         values: What the body of the class binds it to; () if it does not bind it.
+        search_following: Looks the attribute up in the bases of the class.
 
     Returns:
         None if nothing that is known sets it.
@@ -60,9 +66,22 @@ def set_later(
     reason = f"{setter} sets {name}"
     if is_deleted:
         return (undecided(f"{setter} deletes {name}"),)
+    if not values and _is_certain(lookup, owner, name):
+        return (owner.own_attribute(name, Kind.GENERATED).unsure(reason),)
     if not values:
-        return (undecided(reason),)
+        # Whatever sets it, the class has it from a base. Of special names, which most bases
+        # have, it counts who writes them.
+        values = () if name.startswith("__") else search_following()
+        if not values or any(value.state != "present" for value in values):
+            return (undecided(reason),)
     return tuple(value.unsure(reason) for value in values)
+
+
+def _is_certain(lookup: Lookup, owner: Value, name: str) -> bool:
+    """Whether an attribute is set on a class in any case that something may set."""
+    if name in class_effects(lookup, owner).certain:
+        return True
+    return name in changes_below(lookup, owner).certain
 
 
 def as_replaced(

@@ -51,6 +51,7 @@ class ClassEffects:
             they may not.
         bases: Classes that are added to its bases.
         removed: Those of the touched attributes that are deleted.
+        certain: Those of the touched attributes that are set in any case.
         patterns: What further attributes match that may be set, each with the words for what may
             set them.
         is_other: Whether its name stands for another object, most likely: a decorator of the
@@ -67,6 +68,7 @@ class ClassEffects:
     removed: frozenset[str] = frozenset()
     is_other: bool = False
     patterns: dict[str, str] = field(default_factory=dict)
+    certain: frozenset[str] = frozenset()
 
     def pattern_reason(self, name: str) -> str:
         """Say what may set an attribute whose name is computed; '' if nothing may.
@@ -301,6 +303,7 @@ def _with_decorator(
         bases=(*effects.bases, *effect.bases),
         removed=effects.removed | effect.removed,
         is_other=effects.is_other or effect.makes_other,
+        certain=effects.certain | effect.certain,
         patterns={
             **effects.patterns,
             **dict.fromkeys(effect.patterns, f"{text} may set it"),
@@ -316,6 +319,8 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     flavour = effects.flavour
     removed = effects.removed
     patterns = dict(effects.patterns)
+    certain = effects.certain
+    is_first = True
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
@@ -324,12 +329,17 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         if not all(isinstance(hook, DEFS) for hook in hooks):
             open_reason = open_reason or f"{text} may set it"
             computed_reason = computed_reason or f"{text} may replace it"
+            is_first = False
             continue  # an assigned one is not followed
         # `touched_by` takes a value, and looks in its `classes` for methods that the hook calls.
         hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
         attributes = touched_by(lookup, hook)
         touched |= dict.fromkeys(attributes.names, text)
         removed |= attributes.removed
+        # The hook of a further base runs only if this one calls it.
+        if is_first and hooks[0] in ancestor.class_statement.body:
+            certain |= attributes.certain
+        is_first = False
         patterns |= dict.fromkeys(attributes.patterns, f"{text} may set it")
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
@@ -345,6 +355,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         computed_reason=computed_reason,
         removed=removed,
         patterns=patterns,
+        certain=certain,
     )
 
 

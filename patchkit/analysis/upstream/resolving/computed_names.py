@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.analysis.upstream.resolving.called import function_named
 from patchkit.analysis.upstream.resolving.literals import literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _ANY = ".*"
@@ -143,6 +143,52 @@ def name_pattern(
     pattern = _Names(lookup, tree, function, 0).pattern(node)
     has_text = re.search(r"\w", pattern)
     return pattern if has_text else ""
+
+
+def names_own_attribute(tree: ModuleTree, function: Def, call: ast.Call) -> bool:
+    """Whether a call of `setattr` replaces what the class itself has, and adds no name to it.
+
+    Args:
+        tree: The module of the function.
+        function: The function.
+        call: The call: `setattr(cls, name, …)` in a loop such as `for name in vars(cls)`.
+    """
+    name = dotted(call.args[1]) if len(call.args) > 1 else ""
+    owner = dotted(call.args[0]) if name else ""
+    bindings = tree.remember_with_file(
+        ("loops in function", id(function)), lambda: _loops_of(function)
+    )
+    texts = bindings.get(name, [""])
+    return bool(owner) and all(
+        text in (f"{owner}.__dict__", f"vars({owner})") for text in texts
+    )
+
+
+def _loops_of(function: Def) -> dict[str, list[str]]:
+    """Return the namespaces whose names each variable goes through; '' where it is bound else."""
+    loops: dict[str, list[str]] = {}
+    in_loops: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.For, ast.comprehension)):
+            target = node.target
+            if isinstance(target, ast.Tuple) and target.elts:
+                target = target.elts[0]
+            text = ast.unparse(node.iter)
+            for copying in ("list", "tuple", "dict", "sorted"):
+                if text.startswith(f"{copying}("):
+                    text = text.removeprefix(f"{copying}(").removesuffix(")")
+            for method in (".items()", ".keys()", ".copy()"):
+                text = text.removesuffix(method)
+            if isinstance(target, ast.Name):
+                in_loops.add(target)
+                loops.setdefault(target.id, []).append(text)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            if node not in in_loops:
+                loops.setdefault(node.id, []).append("")
+        elif isinstance(node, ast.arg):
+            loops.setdefault(node.arg, []).append("")
+    return loops
 
 
 def _of_template(node: ast.expr) -> str:

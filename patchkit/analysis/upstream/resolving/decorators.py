@@ -61,6 +61,10 @@ _OF_ATTRS = frozenset(
         "attrs.mutable",
     }
 )
+_DEFINED_BY_ATTRS = frozenset(
+    {"attr._make.attrs", "attr._next_gen.define", "attr._next_gen.frozen"}
+)
+"""The same decorators by where attrs defines them, for a release of attrs itself."""
 _SAME = frozenset(
     {
         "abc.abstractmethod",
@@ -154,6 +158,7 @@ class DecoratorEffect:
         touched: The attributes that it sets on a class.
         removed: Those of them that it deletes.
         makes_other: Whether it makes another object of a class, as far as its source tells.
+        certain: Those of the touched attributes that it sets in any case.
         patterns: What further attributes match that it may set on a class, as it computes them.
         is_open: Whether it may set other attributes, too.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
@@ -175,6 +180,7 @@ class DecoratorEffect:
     removed: frozenset[str] = frozenset()
     makes_other: bool = False
     patterns: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
@@ -298,6 +304,8 @@ def _effect_of_value(
     if value.state != "present" or value.tree is None or not value.nodes:
         return _UNKNOWN_EFFECT
     node = value.nodes[0]
+    if f"{value.module}.{value.qualname}" in _DEFINED_BY_ATTRS:
+        return _well_known_effect("attr.s", options)
     if not isinstance(node, ast.FunctionDef):
         return _UNKNOWN_EFFECT  # a class, or an object with a `__call__`
     source = DecoratorSource(lookup, value)
@@ -323,6 +331,7 @@ def _effect_of_value(
         options=options,
         removed=attributes.removed,
         patterns=attributes.patterns,
+        certain=frozenset() if is_call else attributes.certain,
         makes_other=outcome != SAME and source.makes_other(node, is_call=is_call),
     )
 

@@ -192,7 +192,7 @@ def _own_members(
     # An annotation or a slot comes first, then what sets the attribute after the body has run.
     if field is not None and not deletes_below(lookup, owner, name):
         return (_inherited_default(field, search_following),)
-    later = set_later(lookup, owner, name, values)
+    later = set_later(lookup, owner, name, values, search_following)
     if later is not None:
         return later
     if not bound_cases:

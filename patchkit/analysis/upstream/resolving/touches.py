@@ -9,7 +9,10 @@ from patchkit.analysis.upstream.resolving.called import (
     function_called,
     may_set_attributes,
 )
-from patchkit.analysis.upstream.resolving.computed_names import name_pattern
+from patchkit.analysis.upstream.resolving.computed_names import (
+    name_pattern,
+    names_own_attribute,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
@@ -57,6 +60,7 @@ class TouchedAttributes(NamedTuple):
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         makes_dataclass: Whether it makes a dataclass of its argument.
         removed: Those of the names that it deletes.
+        certain: Those of the names that it sets on its first argument whenever it is called.
         patterns: What further names match that it may set: it computes them, such as `is_…`.
     """
 
@@ -67,6 +71,7 @@ class TouchedAttributes(NamedTuple):
     makes_dataclass: bool = False
     removed: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
 
 
 class _FunctionCode(NamedTuple):
@@ -80,6 +85,8 @@ class _FunctionCode(NamedTuple):
         parameters: The first parameter of the function, and of each inner function that it
             returns.
         deleted: Those of the stored attributes that it deletes.
+        certain: Those of the stored attributes that it sets on its first parameter in any case.
+        certain_calls: Its calls that it makes in any case, and passes this parameter first.
     """
 
     stored: set[str]
@@ -88,6 +95,8 @@ class _FunctionCode(NamedTuple):
     passing: set[tuple[str, str]]
     parameters: set[str]
     deleted: set[str]
+    certain: set[str]
+    certain_calls: set[tuple[str, str]]
 
     @classmethod
     def read(cls, function: ast.AST) -> "_FunctionCode":
@@ -131,7 +140,47 @@ class _FunctionCode(NamedTuple):
             for call, arguments in passed.items()
             if arguments & parameters and call[-1] not in inner_names
         }
-        return cls(stored, setters, called, passing, parameters, deleted)
+        certain, certain_calls = _done_in_any_case(function)
+        return cls(
+            stored,
+            setters,
+            called,
+            passing,
+            parameters,
+            deleted,
+            certain,
+            certain_calls,
+        )
+
+
+def _done_in_any_case(function: ast.AST) -> tuple[set[str], set[tuple[str, str]]]:
+    """Return what a function sets on its first parameter, and what it calls with it.
+
+    Returns:
+        The attributes that it always sets, and the calls that it always makes.
+    """
+    certain: set[str] = set()
+    calls: set[tuple[str, str]] = set()
+    if not isinstance(function, ast.FunctionDef) or not function.args.args:
+        return certain, calls
+    first = function.args.args[0].arg
+    for statement in function.body:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Attribute) and dotted(target.value) == first:
+                    certain.add(target.attr)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            call = statement.value
+            if call.args and dotted(call.args[0]) == first:
+                owner, _, name = dotted(call.func).rpartition(".")
+                calls.add((owner, name))
+        for node in ast.walk(statement):
+            is_rebound = isinstance(node, ast.Name) and node.id == first
+            if is_rebound and not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                return certain, calls
+            if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)):
+                return certain, calls
+    return certain, calls
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
@@ -187,7 +236,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     removed = set(directly.removed)
     patterns = set(directly.patterns)
     replaces_any = directly.replaces_any
-    is_open = replaces_any
+    certain = set(code.certain)
+    is_open = directly.is_open
     passes_on = False
     makes_dataclass = any(name == "dataclass" for _, name in code.passing)
     for owner, name in code.called:
@@ -211,6 +261,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             names |= touched.names
             removed |= touched.removed
             patterns |= touched.patterns
+            if (owner, name) in code.certain_calls:
+                certain |= touched.certain
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
@@ -229,6 +281,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
         makes_dataclass,
         frozenset(removed),
         frozenset(patterns),
+        frozenset(certain),
     )
 
 
@@ -240,6 +293,7 @@ def _set_directly(
     removed = set(code.deleted)
     patterns: set[str] = set()
     replaces_any = False
+    is_open = False
     node = function.nodes[0]
     assert isinstance(node, DEFS)
     for call in code.setters:
@@ -256,9 +310,11 @@ def _set_directly(
             patterns.add(pattern)
         else:
             replaces_any = True
+            is_own = names_own_attribute(function.module_tree, node, call)
+            is_open = is_open or is_deletion or not is_own
     return TouchedAttributes(
         frozenset(names),
-        is_open=replaces_any,
+        is_open=is_open,
         replaces_any=replaces_any,
         removed=frozenset(removed),
         patterns=frozenset(patterns),
