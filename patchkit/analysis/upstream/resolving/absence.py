@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 from patchkit.analysis.upstream.resolving.values import (
@@ -64,8 +65,8 @@ def open_reason_of(lookup: Lookup, owner: Value, name: str) -> str:
         effects.open_reason
         or effects.replaced_reason
         or changes_below(lookup, owner).open_reason
-        or effects.pattern_reason(name)
-        or changes_below(lookup, owner).pattern_reason(name)
+        or reason_to_set(effects.patterns, name)
+        or reason_to_set(changes_below(lookup, owner).patterns, name)
     )
 
 

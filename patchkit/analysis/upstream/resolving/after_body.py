@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
 from patchkit.analysis.upstream.resolving.importer_changes import set_by_text
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.values import (
@@ -117,6 +118,6 @@ def _replaced_reason(lookup: Lookup, owner: Value, name: str) -> str:
         effects.replaced_reason
         or effects.computed_reason
         or changes_below(lookup, owner).replaced_reason
-        or effects.pattern_reason(name)
-        or changes_below(lookup, owner).pattern_reason(name)
+        or reason_to_set(effects.patterns, name)
+        or reason_to_set(changes_below(lookup, owner).patterns, name)
     )

@@ -39,7 +39,7 @@ _HARMLESS = frozenset(
 """Functions outside the release that set nothing on a class, and do not return it."""
 _FUNCTIONS = frozenset({*AS_METHOD, Kind.STATICMETHOD})
 """What is passed the arguments as they are."""
-_UNWRAPPED = ([], ["staticmethod"], ["classmethod"])
+_UNWRAPPED: tuple[list[str], ...] = ([], ["staticmethod"], ["classmethod"])
 """The decorators that functions may have which are followed."""
 
 

@@ -1,7 +1,6 @@
 """Tells what a class derives from, and what its body, decorators and bases set on it."""
 
 import ast
-import re
 from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
@@ -67,19 +66,8 @@ class ClassEffects:
     bases: tuple[Value, ...] = ()
     removed: frozenset[str] = frozenset()
     is_other: bool = False
-    patterns: dict[str, str] = field(default_factory=dict)
+    patterns: tuple[tuple[str, str], ...] = ()
     certain: frozenset[str] = frozenset()
-
-    def pattern_reason(self, name: str) -> str:
-        """Say what may set an attribute whose name is computed; '' if nothing may.
-
-        Args:
-            name: The name of the attribute.
-        """
-        for pattern, reason in self.patterns.items():
-            if re.fullmatch(pattern, name):
-                return reason
-        return ""
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -194,12 +182,22 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     }
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
-    base = next(iter(bases.values()))
+    base = _unsubscripted(lookup, next(iter(bases.values())))
     if base.kind is Kind.CLASS and not base.is_sure:
         return undecided(f"the base {text}, which may be another,")
     if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecided(f"the base {text}, which cannot be resolved,")
+
+
+def _unsubscripted(lookup: Lookup, base: Value) -> Value:
+    """Return `Mapping` for the alias `Graph = Mapping[Key, Any]`, any other value as it is."""
+    if not isinstance(base.expression, ast.Subscript) or base.scope is None:
+        return base
+    generics = lookup.evaluate(base.expression, base.scope)
+    if len(generics) == 1 and generics[0].kind in (Kind.OUTSIDE, Kind.CLASS):
+        return generics[0]
+    return base
 
 
 def _bases_outside(base: Value) -> list[Value]:
@@ -304,10 +302,10 @@ def _with_decorator(
         removed=effects.removed | effect.removed,
         is_other=effects.is_other or effect.makes_other,
         certain=effects.certain | effect.certain,
-        patterns={
-            **effects.patterns,
-            **dict.fromkeys(effect.patterns, f"{text} may set it"),
-        },
+        patterns=(
+            *effects.patterns,
+            *((pattern, f"{text} may set it") for pattern in effect.patterns),
+        ),
     )
 
 
@@ -318,7 +316,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     computed_reason = effects.computed_reason
     flavour = effects.flavour
     removed = effects.removed
-    patterns = dict(effects.patterns)
+    patterns = list(effects.patterns)
     certain = effects.certain
     is_first = True
     for ancestor in mro(lookup, value)[1:]:
@@ -340,7 +338,8 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         if is_first and hooks[0] in ancestor.class_statement.body:
             certain |= attributes.certain
         is_first = False
-        patterns |= dict.fromkeys(attributes.patterns, f"{text} may set it")
+        reason = f"{text} may set it"
+        patterns += [(pattern, reason) for pattern in attributes.patterns]
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
         if attributes.replaces_any and not computed_reason:
@@ -354,7 +353,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         open_reason=open_reason,
         computed_reason=computed_reason,
         removed=removed,
-        patterns=patterns,
+        patterns=tuple(patterns),
         certain=certain,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.analysis.upstream.resolving.called import function_named
 from patchkit.analysis.upstream.resolving.literals import literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _ANY = ".*"
@@ -145,6 +145,19 @@ def name_pattern(
     return pattern if has_text else ""
 
 
+def reason_to_set(patterns: Sequence[tuple[str, str]], name: str) -> str:
+    """Say what may set an attribute, of what computes names; '' if nothing may.
+
+    Args:
+        patterns: What these names match, each with the words for what computes them.
+        name: The name of the attribute.
+    """
+    for pattern, reason in patterns:
+        if re.fullmatch(pattern, name):
+            return reason
+    return ""
+
+
 def names_own_attribute(tree: ModuleTree, function: Def, call: ast.Call) -> bool:
     """Whether a call of `setattr` replaces what the class itself has, and adds no name to it.
 
@@ -173,22 +186,25 @@ def _loops_of(function: Def) -> dict[str, list[str]]:
             target = node.target
             if isinstance(target, ast.Tuple) and target.elts:
                 target = target.elts[0]
-            text = ast.unparse(node.iter)
-            for copying in ("list", "tuple", "dict", "sorted"):
-                if text.startswith(f"{copying}("):
-                    text = text.removeprefix(f"{copying}(").removesuffix(")")
-            for method in (".items()", ".keys()", ".copy()"):
-                text = text.removesuffix(method)
             if isinstance(target, ast.Name):
                 in_loops.add(target)
-                loops.setdefault(target.id, []).append(text)
+                loops.setdefault(target.id, []).append(_namespace(node.iter))
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            if node not in in_loops:
-                loops.setdefault(node.id, []).append("")
-        elif isinstance(node, ast.arg):
-            loops.setdefault(node.arg, []).append("")
+        if node is not function and node not in in_loops:
+            for name in _names_bound(node):
+                loops.setdefault(name, []).append("")
     return loops
+
+
+def _namespace(node: ast.expr) -> str:
+    """Return "cls.__dict__" for `list(cls.__dict__.items())`, any other expression as text."""
+    text = ast.unparse(node)
+    for copying in ("list", "tuple", "dict", "sorted"):
+        if text.startswith(f"{copying}("):
+            text = text.removeprefix(f"{copying}(").removesuffix(")")
+    for method in (".items()", ".keys()", ".copy()"):
+        text = text.removesuffix(method)
+    return text
 
 
 def _of_template(node: ast.expr) -> str:
@@ -214,27 +230,36 @@ def _bindings_of(function: Def) -> dict[str, list[ast.AST | None]]:
     bindings: dict[str, list[ast.AST | None]] = {}
     followed: set[ast.AST] = set()
     for node in ast.walk(function):
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.For, ast.comprehension)):
-            targets = [node.target]
-        for target in targets:
+        for target in _targets(node):
             if isinstance(target, ast.Name):
                 followed.add(target)
                 bindings.setdefault(target.id, []).append(node)
     for node in ast.walk(function):
-        name = ""
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            name = "" if node in followed else node.id
-        elif isinstance(node, ast.arg):
-            name = node.arg
-        elif isinstance(node, (*DEFS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs)):
-            name = "" if node is function else node.name or ""
-        elif isinstance(node, ast.alias):
-            name = node.asname or node.name
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            bindings.update((one, [None]) for one in node.names)
-        if name:
-            bindings.setdefault(name, []).append(None)
+        if node is not function and node not in followed:
+            for name in _names_bound(node):
+                bindings.setdefault(name, []).append(None)
     return bindings
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    """Return what an assignment or a loop binds, as far as these are followed."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return [node.target]
+    return []
+
+
+def _names_bound(node: ast.AST) -> list[str]:
+    """Return the names that a part of a function binds in any way."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, (*SCOPES, ast.ExceptHandler, ast.MatchAs)):
+        return [node.name or ""]
+    if isinstance(node, ast.alias):
+        return [node.asname or node.name]
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return node.names
+    return []

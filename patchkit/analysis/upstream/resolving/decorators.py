@@ -13,7 +13,7 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
     DecoratorSource,
 )
 from patchkit.analysis.upstream.resolving.machinery import SET_BY_ZOPE
-from patchkit.analysis.upstream.resolving.outside import as_typing
+from patchkit.analysis.upstream.resolving.outside import as_typing, is_registration
 from patchkit.analysis.upstream.resolving.syntax import Def, Signature, signature_of
 from patchkit.analysis.upstream.resolving.touches import bases_added_by, touched_by
 from patchkit.analysis.upstream.resolving.values import (
@@ -340,6 +340,8 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
     """Return what a decorator outside the release does, by its dotted name."""
     if name in DESCRIPTORS:
         return DecoratorEffect(SAME, DESCRIPTORS[name], makes_other=True)
+    if is_registration(name):  # `@Mapping.register`, which returns the class
+        return DecoratorEffect(SAME)
     if name in _OF_ZOPE:
         return DecoratorEffect(SAME, touched=SET_BY_ZOPE)
     if name in _OF_ATTRS:

@@ -41,7 +41,12 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     metaclass,
     named_metaclasses,
 )
-from patchkit.analysis.upstream.resolving.outside import as_typing, has_member
+from patchkit.analysis.upstream.resolving.outside import (
+    as_typing,
+    has_member,
+    has_room_for_weakref,
+    of_known_metaclass,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     is_private,
@@ -296,10 +301,32 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_of_type(lookup, value, name),)
+    if name == "__weakref__" and _has_weakref(lookup, value):
+        reason = "set by Python"
+        return (value.own_attribute(name, Kind.CONSTANT, reason=reason),)
     setter = next((who for who, names in _SETTERS.items() if name in names), "")
     if setter:
         return (undecided(f"{name} is one that {setter} may set"),)
     return (absent_from(value, classes, name),)
+
+
+def _has_weakref(lookup: Lookup, value: Value) -> bool:
+    """Whether Python gives a class, or a base of it, a `__weakref__`; False if that is not known.
+
+    It gives one to each class without slots, unless a class of its own leaves no room.
+    """
+    has_room = False
+    for ancestor in mro(lookup, value):
+        if not ancestor.has_class_statement:
+            if not has_room_for_weakref(ancestor.dotted):
+                return False
+            continue
+        scope = Scope(ancestor.module_tree, ancestor.classes)
+        slots = body_bindings(lookup, scope, "__slots__")
+        is_plain = not ancestor.class_statement.decorator_list
+        if is_plain and all(case.binding is None for case in slots):
+            has_room = True
+    return has_room and metaclass(lookup, value) is None
 
 
 def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
@@ -317,6 +344,10 @@ def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
 def _of_type(lookup: Lookup, value: Value, name: str) -> Value:
     """Return what a class has as an instance of `type`; unsure if its metaclass may differ."""
     of_type = _inherited(_TYPE, name)
+    for ancestor in mro(lookup, value):
+        dotted_name = of_known_metaclass(ancestor.dotted, name)
+        if dotted_name:
+            return replace(of_type, dotted=dotted_name)
     bases = {as_typing(ancestor.dotted) for ancestor in mro(lookup, value)}
     if name == "__call__" and not bases.isdisjoint(CALLED_BY_METACLASS):
         return of_type.unsure("its metaclass has one of its own")

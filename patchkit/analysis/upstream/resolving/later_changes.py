@@ -1,7 +1,6 @@
 """Tells which attributes the code of a module sets on a class or function below its definition."""
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -108,17 +107,6 @@ class LaterChanges(NamedTuple):
     passings: tuple[_Passing, ...] = ()
     patterns: tuple[tuple[str, str], ...] = ()
     certain: frozenset[str] = frozenset()
-
-    def pattern_reason(self, name: str) -> str:
-        """Say what may set an attribute whose name is computed; '' if nothing may.
-
-        Args:
-            name: The name of the attribute.
-        """
-        for pattern, reason in self.patterns:
-            if re.fullmatch(pattern, name):
-                return reason
-        return ""
 
 
 def changes_below(lookup: Lookup, owner: Value) -> LaterChanges:

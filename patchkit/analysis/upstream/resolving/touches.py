@@ -9,6 +9,7 @@ from patchkit.analysis.upstream.resolving.called import (
     function_called,
     may_set_attributes,
 )
+from patchkit.analysis.upstream.resolving.certain_changes import done_in_any_case
 from patchkit.analysis.upstream.resolving.computed_names import (
     name_pattern,
     names_own_attribute,
@@ -140,7 +141,7 @@ class _FunctionCode(NamedTuple):
             for call, arguments in passed.items()
             if arguments & parameters and call[-1] not in inner_names
         }
-        certain, certain_calls = _done_in_any_case(function)
+        certain, certain_calls = done_in_any_case(function)
         return cls(
             stored,
             setters,
@@ -151,36 +152,6 @@ class _FunctionCode(NamedTuple):
             certain,
             certain_calls,
         )
-
-
-def _done_in_any_case(function: ast.AST) -> tuple[set[str], set[tuple[str, str]]]:
-    """Return what a function sets on its first parameter, and what it calls with it.
-
-    Returns:
-        The attributes that it always sets, and the calls that it always makes.
-    """
-    certain: set[str] = set()
-    calls: set[tuple[str, str]] = set()
-    if not isinstance(function, ast.FunctionDef) or not function.args.args:
-        return certain, calls
-    first = function.args.args[0].arg
-    for statement in function.body:
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Attribute) and dotted(target.value) == first:
-                    certain.add(target.attr)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            call = statement.value
-            if call.args and dotted(call.args[0]) == first:
-                owner, _, name = dotted(call.func).rpartition(".")
-                calls.add((owner, name))
-        for node in ast.walk(statement):
-            is_rebound = isinstance(node, ast.Name) and node.id == first
-            if is_rebound and not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
-                return certain, calls
-            if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)):
-                return certain, calls
-    return certain, calls
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
