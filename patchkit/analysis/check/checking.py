@@ -31,6 +31,7 @@ from patchkit.analysis.check.findings import (
 )
 from patchkit.analysis.check.importers import of_importers
 from patchkit.analysis.check.judge import Judge
+from patchkit.analysis.check.late_attributes import find_late_attributes
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.loading import PackBodies
 from patchkit.analysis.check.packs import PackSource
@@ -115,6 +116,7 @@ class Check:
         for name, error in unread.items():
             findings.append(unreadable(name, error, _FIX_UNREADABLE))
         self._coverage = self._coverage.without(unread)
+        find_late_attributes(self._coverage.releases, self._looked_up)
         for release in self._coverage.releases:
             self._additions[release.name] = additions_beside(self._coverage, release)
         moves = Moves(self._coverage.releases, self._expected)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.analysis import upstream, uses
+from patchkit.analysis.check.shared_scan import SharedScan
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, Question
 from patchkit.core.rows.target import Target
 
-_PARSED_BYTES = 6 << 20
+_PARSED_BYTES = 3 << 20
 """How many bytes of source stay parsed, of all releases together."""
 _FETCHING = 3
 """How many releases fetch files at once: the one that is looked into, and the next two."""
@@ -44,8 +45,8 @@ class FactStore:
         self.parsed = ParsedFiles(_PARSED_BYTES)
         # Acquired to fetch files of a release.
         self.fetching = threading.BoundedSemaphore(_FETCHING)
-        # Acquired to look targets up in a release, while others fetch files.
-        self.resolving = threading.Lock()
+        # Those that look targets up in a release take turns, while others fetch files.
+        self.scan = SharedScan()
         self.cache = cache
         self._prefix = "brief " if brief else ""
         self._lock = threading.Lock()
@@ -181,9 +182,10 @@ def _code_version() -> str:
         for file in sorted(files):
             content = file.read_bytes()
             digest.update(content)
-    # What `similar_names` finds is stored too, and that module is in neither of these packages.
-    similar_names = Path(__file__).with_name("similar_names.py")
-    digest.update(similar_names.read_bytes())
+    # What these find is stored too, and they are in neither of these packages.
+    for name in ("late_attributes.py", "similar_names.py"):
+        module = Path(__file__).with_name(name)
+        digest.update(module.read_bytes())
     major, minor = sys.version_info[:2]
     code_hash = digest.hexdigest()[:16]
     return f"{major}.{minor} {code_hash}"

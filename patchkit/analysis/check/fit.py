@@ -8,6 +8,7 @@ from typing import NamedTuple
 from patchkit.analysis.check.codes import CodeSelection, Severity
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
+from patchkit.analysis.check.late_attributes import find_late_attributes
 from patchkit.analysis.check.learning import learn_all, no_collection
 from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.trails import Moves
@@ -161,6 +162,7 @@ class _Part:
         targets = sorted({use.target for use in self.uses}, key=str)
         faults = learn_all(self.releases, lambda _: targets, progress)
         readable = [release for release in self.releases if release.name not in faults]
+        find_late_attributes(readable, lambda _: targets)
         self.unfit = _unfit(self.package, self.uses, readable)
         for entries in self.unfit.values():
             self.findings += [entry.finding for entry in entries]

@@ -1,16 +1,68 @@
-"""Finds the attributes that modules set on classes that they import from others."""
+"""Finds the attributes that modules set on classes that they import from others.
+
+A class may lack an attribute that another module sets: `from m import C; C.x = …`. What is found is
+stored with the facts of a release.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from patchkit.analysis.check.learning import in_parallel
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.upstream.reading.files import parse
+from patchkit.analysis.upstream.reading.files import FileKey, parse
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.upstream.resolving.syntax import dotted, expressions, statements
 from patchkit.analysis.upstream.resolving.touches import SETTERS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
+
+
+class _Setting(NamedTuple):
+    """A statement that sets an attribute while a module is imported.
+
+    Args:
+        name: The attribute.
+        holder: What it is set on there, as `C` or `m.C`.
+        line: The line.
+    """
+
+    name: str
+    holder: str
+    line: int
+
+
+def find_late_attributes(
+    releases: Sequence[CheckedRelease],
+    targets_of: Callable[[CheckedRelease], Iterable[Target]],
+) -> None:
+    """Find what sets attributes that classes lack, for `set_by_another_module`, all at once.
+
+    Files that releases share are read once.
+
+    Args:
+        releases: The releases, in which the targets were looked up.
+        targets_of: Returns the targets to ask about in a release; those that are no absent
+            attributes of classes are left out.
+    """
+    search = _Search()
+    lost: dict[CheckedRelease, list[Target]] = {}
+    for release in releases:
+        unknown = set(targets_of(release)) - release.late_attributes.keys()
+        lost[release] = [target for target in unknown if _is_lost(target, release)]
+        search.ask_for(lost[release])
+
+    def work(release: CheckedRelease) -> None:
+        if lost[release]:
+            found = dict.fromkeys(lost[release], "")
+            found.update(search.setters(release, lost[release]))
+            release.keep_late_attributes(found)
+            release.forget_sources()
+
+    # A release that cannot be read is met again, and reported, where one asks for a target.
+    in_parallel(releases, work)
 
 
 def set_by_another_module(target: Target, release: CheckedRelease) -> str:
@@ -26,70 +78,158 @@ def set_by_another_module(target: Target, release: CheckedRelease) -> str:
     Raises:
         UpstreamError: A file of the release cannot be read.
     """
-    owner, name = target.holder, target.qualname.rpartition(".")[2]
-    if not owner.qualname or not name.isidentifier():
-        return ""
-    facts = release.facts(owner)
-    if not facts.is_present or facts.kind != Kind.CLASS:
-        return ""
-    defined = release.resolver.resolve(owner).defined
-    for path, statement, holder in _settings(release, owner.module, name):
-        module = module_name(path)
-        place = release.resolver.resolve(Target(module, holder))
-        if defined is not None and place.defined == defined:
-            return f"{module} sets {name} on {owner} at line {statement.lineno}"
-    return ""
+    if target not in release.late_attributes:
+        words = ""
+        if _is_lost(target, release):
+            search = _Search()
+            search.ask_for([target])
+            words = search.setters(release, [target]).get(target, "")
+        release.late_attributes[target] = words
+    return release.late_attributes[target]
 
 
-def _settings(
-    release: CheckedRelease, module: str, name: str
-) -> Iterator[tuple[str, ast.stmt, str]]:
-    """List the statements that set an attribute while a module is imported.
+def _is_lost(target: Target, release: CheckedRelease) -> bool:
+    """Whether a target is an attribute that a class of a release lacks."""
+    if not target.holder.qualname or not _name(target).isidentifier():
+        return False
+    if release.state(target) != "absent" or not release.has(target.holder):
+        return False
+    return release.facts(target.holder).kind == Kind.CLASS
 
-    Args:
-        release: The release.
-        module: The module of the class.
-        name: The name of the attribute.
 
-    Yields:
-        The path of the module, the statement, and what the attribute is set on, as `C` or `m.C`.
-    """
-    word = name.encode()
-    mention = re.compile(rb"\.%s\s*(:[^=\n]+)?=[^=]|['\"]%s['\"]" % (word, word))
-    for path in _paths(release, module):
+def _name(target: Target) -> str:
+    """Return the name of an attribute."""
+    return target.qualname.rpartition(".")[2]
+
+
+class _Search:
+    """Searches files of releases for statements that set attributes; reads equal files once."""
+
+    def __init__(self) -> None:
+        # By the name of an attribute, what the text of a file has that may set it.
+        self._patterns: dict[str, re.Pattern[bytes]] = {}
+        self._settings: dict[FileKey, list[_Setting]] = {}
+        # Acquired to read a file, so that threads do not read equal ones of their releases at once.
+        self._reading = threading.Lock()
+
+    def ask_for(self, targets: Iterable[Target]) -> None:
+        """Search for further targets, before the first file is read."""
+        for name in {_name(target) for target in targets} - self._patterns.keys():
+            word = name.encode()
+            self._patterns[name] = re.compile(
+                rb"\.%s\s*(:[^=\n]+)?=[^=]|['\"]%s['\"]" % (word, word)
+            )
+
+    def setters(
+        self, release: CheckedRelease, targets: Sequence[Target]
+    ) -> dict[Target, str]:
+        """Say which modules of a release set attributes; those that none sets are left out."""
+        by_folder: dict[str, list[Target]] = {}
+        for target in targets:
+            folder = _searched_folder(target.module, release)
+            by_folder.setdefault(folder, []).append(target)
+        found: dict[Target, str] = {}
+        for folder, of_folder in sorted(by_folder.items()):
+            for path, setting in self._in_folder(release, folder):
+                for target in of_folder:
+                    if setting.name == _name(target) and target not in found:
+                        found.update(_confirmed(target, release, path, setting))
+        return found
+
+    def _in_folder(
+        self, release: CheckedRelease, folder: str
+    ) -> Iterator[tuple[str, _Setting]]:
+        """List what the files of a folder set, each with its path."""
+        paths = _paths(release, folder)
+        unread = [
+            path
+            for path in paths
+            if (path, release.source.mark(path)) not in self._settings
+        ]
+        release.source.prefetch(unread)
+        for path in paths:
+            with self._reading:
+                settings = self._in_file(release, path)
+            for setting in settings:
+                yield path, setting
+
+    def _in_file(self, release: CheckedRelease, path: str) -> list[_Setting]:
+        """List what a file sets."""
+        mark = release.source.mark(path)
+        if mark is not None and (path, mark) in self._settings:
+            return self._settings[path, mark]
         text = release.source.read(path) or b""
-        if mention.search(text) is None:
-            continue
-        tree, _ = parse(text)
-        for statement in statements(tree.body):
-            for node in expressions(statement):
-                holder = _holder_set(node, name)
-                if holder:
-                    yield path, statement, holder
+        # Plain searches are much faster than the patterns, and rule out most names.
+        mentioned = {
+            name
+            for name, pattern in self._patterns.items()
+            if name.encode() in text and pattern.search(text)
+        }
+        settings: list[_Setting] = []
+        if mentioned:
+            settings += _settings(text, mentioned)
+        if mark is not None:
+            self._settings[path, mark] = settings
+        return settings
 
 
-def _paths(release: CheckedRelease, module: str) -> list[str]:
-    """List the files that are searched; those of an index are fetched together."""
-    package = module.partition(".")[0]
+def _confirmed(
+    target: Target, release: CheckedRelease, path: str, setting: _Setting
+) -> dict[Target, str]:
+    """Return the words for a target if a setting is one of its class; {} if of another object."""
+    owner = target.holder
+    module = module_name(path)
+    defined = release.resolver.resolve(owner).defined
+    place = release.resolver.resolve(Target(module, setting.holder))
+    if defined is None or place.defined != defined:
+        return {}
+    return {target: f"{module} sets {setting.name} on {owner} at line {setting.line}"}
+
+
+def _settings(text: bytes, names: set[str]) -> Iterator[_Setting]:
+    """List the statements of a file that set one of some attributes while it is imported."""
+    tree, _ = parse(text)
+    for statement in statements(tree.body):
+        for node in expressions(statement):
+            name, holder = _attribute_set(node)
+            if holder and name in names:
+                yield _Setting(name, holder, statement.lineno)
+
+
+def _searched_folder(module: str, release: CheckedRelease) -> str:
+    """Return the folder that is searched for a class of a module, with a slash at the end.
+
+    It is '' for site-packages itself. Of a release on this machine it is the whole package, which
+    costs little to read.
+    """
+    if release.is_local:
+        return module.partition(".")[0] + "/"
     folder = module.rpartition(".")[0].replace(".", "/")
+    return folder and f"{folder}/"
+
+
+def _paths(release: CheckedRelease, folder: str) -> list[str]:
+    """List the modules of a folder; of a release on this machine, those of its folders too."""
     found = []
     for path in sorted(release.source.paths()):
-        is_of_package = path.partition("/")[0] == package
-        is_near = path.rpartition("/")[0] == folder
-        if path.endswith(".py") and (is_near or (release.is_local and is_of_package)):
+        is_direct = "/" not in path.removeprefix(folder)
+        if (
+            path.endswith(".py")
+            and path.startswith(folder)
+            and (is_direct or release.is_local)
+        ):
             found.append(path)
-    release.source.prefetch(found)
     return found
 
 
-def _holder_set(node: ast.AST, name: str) -> str:
-    """Return `m.C` for `m.C.name = …` and `setattr(m.C, "name", …)`; '' for anything else."""
+def _attribute_set(node: ast.AST) -> tuple[str, str]:
+    """Return `x` and `m.C` for `m.C.x = …` and `setattr(m.C, "x", …)`; '' and '' for all else."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        return dotted(node.value) if node.attr == name else ""
+        return node.attr, dotted(node.value)
     if not isinstance(node, ast.Call) or len(node.args) < 2:
-        return ""
+        return "", ""
     spelled = node.args[1]
-    is_name = isinstance(spelled, ast.Constant) and spelled.value == name
-    if is_name and dotted(node.func).rpartition(".")[2] in SETTERS:
-        return dotted(node.args[0])
-    return ""
+    is_setter = dotted(node.func).rpartition(".")[2] in SETTERS
+    if not is_setter or not isinstance(spelled, ast.Constant):
+        return "", ""
+    return str(spelled.value), dotted(node.args[0])

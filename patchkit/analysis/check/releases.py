@@ -2,9 +2,10 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import chain
 
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.upstream.facts import Facts, facts_of
@@ -68,6 +69,27 @@ class CheckedRelease:
         return {
             Target.parse(text): Facts.of_data(data) for text, data in stored.items()
         }
+
+    @functools.cached_property
+    def late_attributes(self) -> dict[Target, str]:
+        """What sets attributes that classes lack, in words, '' for nothing, as far as known."""
+        stored = None
+        if self.store:
+            stored = self.store.get("late attributes", self.key)
+        return {Target.parse(text): words for text, words in (stored or {}).items()}
+
+    def keep_late_attributes(self, found: Mapping[Target, str]) -> None:
+        """Remember what sets attributes that classes lack, and store it.
+
+        Args:
+            found: The words by target.
+        """
+        self.late_attributes.update(found)
+        if self.store:
+            data = {
+                str(target): words for target, words in self.late_attributes.items()
+            }
+            self.store.put("late attributes", self.key, data)
 
     @functools.cached_property
     def resolver(self) -> Resolver:
@@ -272,26 +294,31 @@ class CheckedRelease:
         """
         with store.fetching:
             missing = self._not_concluded(targets, store)
-            with store.resolving:
-                # While this thread waited, another one may have found the facts in a release with
-                # the same files. So `missing` is filtered again.
-                self._look_up(self._not_concluded(missing, store), store)
-                holders = [
-                    target.holder
-                    for target in targets
-                    if target.qualname and self._facts[target].state == "absent"
-                ]
-                self._look_up(self._not_concluded(self.unknown(holders), store), store)
+            files = self.resolver.modules.files
+            files.prefetch_unparsed(chain.from_iterable(map(_paths, missing)))
+            holders = self._absent_holders(targets)
+            by_module = defaultdict(list)
+            for target in (*missing, *self._not_concluded(holders, store)):
+                by_module[target.module].append(target)
+            for stop in store.scan.stops(by_module):
+                with store.scan.turn(stop):
+                    self._look_up(by_module[stop.module], store)
         data = {str(target): facts.as_data() for target, facts in self._facts.items()}
         store.put("facts", self.key, data)
+
+    def _absent_holders(self, targets: Iterable[Target]) -> list[Target]:
+        """List the unknown classes and modules of those targets that are known to be absent."""
+        holders = []
+        for target in targets:
+            facts = self._facts.get(target)
+            if target.qualname and facts and facts.state == "absent":
+                holders.append(target.holder)
+        return self.unknown(holders)
 
     def _not_concluded(
         self, targets: Iterable[Target], store: FactStore
     ) -> list[Target]:
-        """Take over facts found in releases with the same files; return the other targets.
-
-        The files in which these have to be looked up are fetched, all together.
-        """
+        """Take over facts found in releases with the same files; return the other targets."""
         files = self.resolver.modules.files
         missing = []
         for target in targets:
@@ -300,22 +327,28 @@ class CheckedRelease:
                 self._facts[target] = facts
             else:
                 missing.append(target)
-        if missing:
-            files.prefetch_unparsed(chain.from_iterable(map(_paths, missing)))
         return missing
 
-    def _look_up(self, missing: Iterable[Target], store: FactStore) -> None:
-        """Resolve targets module by module, and remember their facts with the evidence for them."""
-        in_order = sorted(missing, key=str)
-        for _, of_module in groupby(in_order, lambda target: target.module):
-            # A resolver records its questions to files, as evidence. With one resolver for each
-            # module, the evidence for a target has no questions about other modules' targets.
-            resolver = self.resolver.afresh()
-            for target in of_module:
+    def _look_up(self, targets: Sequence[Target], store: FactStore) -> None:
+        """Resolve targets of one module, and remember their facts with the evidence for them.
+
+        Of targets that turn out to be absent, the classes or modules are looked up as well.
+        """
+        # A resolver records its questions to files, as evidence. With one resolver for each
+        # module, the evidence for a target has no questions about other modules' targets.
+        resolver = self.resolver.afresh()
+        unknown = targets
+        while unknown:
+            # While this thread waited, another one may have found facts in a release with the same
+            # files. So the targets are filtered again.
+            for target in sorted(self._not_concluded(unknown, store), key=str):
                 facts = facts_of(resolver, target, brief=store.brief)
                 self._facts[target] = facts
                 store.keep_conclusion(target, resolver.modules.answers, facts)
-            resolver.modules.forget()
+            # The holder of a target is in the same module; it is never absent itself twice, as each
+            # round asks for what is around the names of the round before.
+            unknown = self._absent_holders(unknown)
+        resolver.modules.forget()
 
 
 def _paths(target: Target) -> Iterator[str]:

@@ -39,6 +39,18 @@ class BundleLine(NamedTuple):
     processes: Sequence[ProcessStatus]
 
 
+class AlikeTrees(NamedTuple):
+    """Trees of processes that differ in nothing that the table shows, but for nodes and numbers.
+
+    Args:
+        root: The root of the first tree, which stands for all.
+        number: How many trees there are.
+    """
+
+    root: ProcessStatus
+    number: int
+
+
 class OptionalColumns(NamedTuple):
     """Which of the optional columns the table has.
 
@@ -64,11 +76,43 @@ def process_tree(picture: Picture, idle: Collection[str] = ()) -> Table:
     optional = OptionalColumns(with_node, with_verified)
     table = _empty_table(optional)
     children = picture.children()
-    for root in children.get(None, []):
-        for line in _lines(root, children):
-            cells = _cells(line, root, picture.now, optional, idle)
+    for trees in _alike_trees(children.get(None, []), children):
+        for line in _lines(trees.root, children):
+            cells = _cells(line, trees, picture.now, optional, idle)
             table.add_row(*cells)
     return table
+
+
+def _alike_trees(
+    roots: Sequence[ProcessStatus], children: Children
+) -> Iterator[AlikeTrees]:
+    """Gather the trees of many nodes that are alike; each is where the first of them is.
+
+    Args:
+        roots: The roots of all trees, in order.
+        children: The children of every process.
+    """
+    alike: dict[object, list[ProcessStatus]] = {}
+    for root in roots:
+        alike.setdefault(_shape(root, children), []).append(root)
+    for gathered in alike.values():
+        if len({root.host for root in gathered}) > MANY:
+            yield AlikeTrees(gathered[0], len(gathered))
+        else:
+            for root in gathered:
+                yield AlikeTrees(root, 1)
+
+
+def _shape(root: ProcessStatus, children: Children) -> object:
+    """Return what a tree of processes shows, but for nodes, numbers and times."""
+    shape: list[object] = []
+    # Without recursion: a tree may be deeper than Python's stack.
+    waiting = [(0, root)]
+    while waiting:
+        depth, process = waiting.pop()
+        shape.append((depth, _name(process), _facts(process)))
+        waiting += [(depth + 1, child) for child in children.get(process, [])]
+    return tuple(shape)
 
 
 def _empty_table(optional: OptionalColumns) -> Table:
@@ -88,7 +132,7 @@ def _empty_table(optional: OptionalColumns) -> Table:
 
 def _cells(
     line: BundleLine,
-    root: ProcessStatus,
+    trees: AlikeTrees,
     now: float,
     optional: OptionalColumns,
     idle: Collection[str],
@@ -97,23 +141,29 @@ def _cells(
 
     Args:
         line: The line.
-        root: The root of its tree; start times are relative to that of the root.
+        trees: The trees that it is one of; start times are relative to that of the root.
         now: The time of the picture.
         optional: Which of the optional columns there are.
         idle: The names of patches not to count.
     """
     first = line.processes[0]
+    is_root = not line.guide
+    count = trees.number if is_root else len(line.processes)
+    is_of_many = trees.number > 1 or len(line.processes) > 1
     yield Text.assemble(
-        (line.guide, "note"), _label(line.processes), no_wrap=True, overflow="ellipsis"
+        (line.guide, "note"),
+        _label(line.processes, count),
+        no_wrap=True,
+        overflow="ellipsis",
     )
     if optional.node:
-        yield plain(first.host)
-    if len(line.processes) > 1:
-        yield f"{first.pid} …"
-    else:
-        yield str(first.pid)
-    if line.guide and first.started:  # not the root
-        seconds = first.started - root.started
+        node = plain(first.host)
+        if trees.number > 1:
+            node.append(" …")
+        yield node
+    yield f"{first.pid} …" if is_of_many else str(first.pid)
+    if not is_root and first.started:
+        seconds = first.started - trees.root.started
         yield Text(f"+{seconds:.1f} s", "note")
     else:
         yield Text(_clock(first.started), "note")
@@ -176,17 +226,21 @@ def _kind(process: ProcessStatus, children: Children) -> object:
     """Return what the processes of a bundle have in common; None for a process with children."""
     if process in children:
         return None
+    return process.host, _facts(process)
+
+
+def _facts(process: ProcessStatus) -> tuple[object, ...]:
+    """Return what the table shows of a process, but for its node, numbers and times."""
     statuses = []
     for patch in process.patches.values():
         status, _reason = process.stand(patch)
         statuses.append((patch.name, status))
     return (
-        process.host,
-        process.roles,
+        tuple(process.roles),
         process.alive,
         process.is_copy,
         process.reason,
-        statuses,
+        tuple(statuses),
     )
 
 
@@ -204,16 +258,21 @@ def _verified(processes: Sequence[ProcessStatus], now: float) -> Text:
     return Text(age(longest), style="note")
 
 
-def _label(processes: Sequence[ProcessStatus]) -> Text:
-    """Return the label of processes: role, ranks, number and name, as in `worker 0-3 ×4`."""  # noqa: RUF002
+def _label(processes: Sequence[ProcessStatus], count: int) -> Text:
+    """Return the label of a line: role, ranks, number and name, as in `worker 0-3 ×4`.
+
+    Args:
+        processes: The processes of the line.
+        count: How many processes it stands for, those of further nodes included.
+    """  # noqa: RUF002
     first = processes[0]
     text = _role(first)
     if first.rank is not None:
         text.append(f" {first.rank}")
         if len(processes) > 1:
             text.append(f"-{processes[-1].rank}")
-    if len(processes) > 1:
-        text.append(f" ×{len(processes)}", style="note")  # noqa: RUF001
+    if count > 1:
+        text.append(f" ×{count}", style="note")  # noqa: RUF001
     name = _name(first)
     if name:
         text.append(f"  {name}", style="note")

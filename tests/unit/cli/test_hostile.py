@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from analysis.check.released import find_only_in, no_own_packs, write_wheels
+from analysis.upstream.server import Shop, serving
 from support.packages import row, world
 
 from cli import hostile
@@ -144,14 +145,27 @@ def test_a_hostile_index_leaves_the_other_releases(
 
 @pytest.mark.parametrize("name", hostile.files())
 def test_a_hostile_cache_is_made_anew(
-    wheels: Path, capsys: pytest.CaptureFixture[str], name: str
+    wheels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
 ) -> None:
     """What is no entry of the cache is as if it were not there."""
-    assert others_are_told(capsys) == []
-    for file in Path("cache").rglob("*"):
-        if file.is_file():
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    # Wheels in a folder leave nothing in the cache; those of an index do.
+    with serving(Shop()) as shop:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{shop.url}/simple")
+        for wheel in wheels.iterdir():
+            shop.files[wheel.name] = wheel.read_bytes()
+        assert others_are_told(capsys) == []
+        entries = [file for file in Path("cache").rglob("*") if file.is_file()]
+        assert len(entries) > 4
+        for file in entries:
             file.write_bytes(hostile.files()[name])
-    assert others_are_told(capsys) == []
+        requests = len(shop.asked)
+        assert others_are_told(capsys) == []
+        assert len(shop.asked) > requests  # nothing of the cache was of use
 
 
 @pytest.mark.parametrize("name", hostile.files())

@@ -27,10 +27,13 @@ world = packages.world
 
 
 def page(capsys: pytest.CaptureFixture[str], place: Path) -> str:
-    """Return the page of `status`, and check that it fits into 80 columns."""
+    """Return the page of `status`, and check that it fits into 80 columns.
+
+    The folder of the journals, which is as long as it is here, is left out.
+    """
     main(["status", str(place)])
     out = capsys.readouterr().out
-    assert all(len(text) <= 80 for text in out.splitlines())
+    assert all(len(text) <= 80 for text in out.replace(str(place), "").splitlines())
     return out
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 
+_OTHER_SCOPES = (*SCOPES, ast.Lambda)
+"""What is inside a function, and runs when something else is called."""
 PLAIN_RESULT = "its result"
 """What a function returns that is neither a coroutine function nor a generator."""
 _TRANSPARENT = frozenset(
@@ -73,15 +75,15 @@ def _is_stub(node: Def) -> bool:
 
 
 def own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes inside a function, by recursion; functions and classes in it are left out.
+    """Yield the nodes inside a function; functions and classes in it are left out.
 
     Args:
         node: The function.
+
+    Yields:
+        The nodes, in no order that matters.
     """
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (*SCOPES, ast.Lambda)):
-            yield child
-            yield from own_parts(child)
+    return _parts_outside(node, _OTHER_SCOPES)
 
 
 def classes_of_super(node: ast.AST) -> set[str]:
@@ -94,7 +96,7 @@ def classes_of_super(node: ast.AST) -> set[str]:
         Their dotted names: {"Base"} for `super(Base, self)`; "" stands for a bare `super()`.
     """
     names = set()
-    for part in _parts_outside_classes(node):
+    for part in _parts_outside(node, (ast.ClassDef,)):
         if isinstance(part, ast.Call) and dotted(part.func) == "super":
             name = ""
             if part.args:
@@ -103,12 +105,21 @@ def classes_of_super(node: ast.AST) -> set[str]:
     return names
 
 
-def _parts_outside_classes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes inside a function, by recursion, without those of classes in it."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.ClassDef):
-            yield child
-            yield from _parts_outside_classes(child)
+def _parts_outside(
+    node: ast.AST, scopes: tuple[type[ast.AST], ...]
+) -> Iterator[ast.AST]:
+    """Yield the nodes inside a function, in no order that matters.
+
+    Args:
+        node: The function.
+        scopes: Kinds of nodes that are left out, with all that is in them.
+    """
+    pending = [node]
+    while pending:
+        for child in ast.iter_child_nodes(pending.pop()):
+            if not isinstance(child, scopes):
+                yield child
+                pending.append(child)
 
 
 def naming_itself(node: ast.AST) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class DecoratorSource:
     ) -> DecoratorOutcome:
         """Work out the outcome; see `outcome`, which remembers it."""
         # The result of a generator is no decorator's, and an assigned signature may be any.
-        if depth > DEPTH or _is_generator(node) or _sets_signature(node):
+        if depth > DEPTH or self._is_no_decorator(node):
             return UNKNOWN
         # Only the first function may be a method; those that it leads to are found by their names.
         use = use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
@@ -99,6 +99,19 @@ class DecoratorSource:
         if len(outcomes) != 1:
             return UNKNOWN
         return outcomes.pop()
+
+    def _is_no_decorator(self, node: ast.FunctionDef) -> bool:
+        """Whether a function is a generator, or sets what signatures are read from."""
+        return self._tree.remember_with_file(
+            ("no decorator", id(node)),
+            lambda: _is_generator(node) or _sets_signature(node),
+        )
+
+    def _stored_names(self, node: ast.FunctionDef) -> set[str]:
+        """Return what the function of that name finds, from memory if it has read this node."""
+        return self._tree.remember_with_file(
+            ("stored names", id(node)), lambda: _stored_names(node)
+        )
 
     def makes_other(self, node: ast.FunctionDef, *, is_call: bool) -> bool:
         """Whether a decorator returns another object than the class that it decorates.
@@ -177,7 +190,7 @@ class DecoratorSource:
         if returned is None or not use.decorated:
             return UNKNOWN  # it returns nothing, or cannot name the object that it decorates
         if ast.unparse(returned) == use.decorated:
-            if use.decorated in _stored_names(node):
+            if use.decorated in self._stored_names(node):
                 return UNKNOWN  # the name may stand for another object by then
             return SAME
         if name in inner:

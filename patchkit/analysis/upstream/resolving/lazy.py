@@ -26,10 +26,12 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
+# It begins with a plain character, as `re` searches for that much faster than for what precedes it.
 _PASSES_NAME = re.compile(
-    rb"(?<!getLogger)(?<!init_logger)(?<!import_module)(?<!__import__)"
-    rb"\(\s*(#[^\n]*)?\s*__name__\s*[,)]"
+    rb"\((?<!getLogger\()(?<!init_logger\()(?<!import_module\()(?<!__import__\()"
+    rb"\s*(#[^\n]*)?\s*__name__\s*[,)]"
 )
+"""A call that is passed `__name__` first, but for those that find a logger or a module."""
 _ASSIGNS = re.compile(
     rb"\bmodules\[\w+\](\.\w+)?\s*=[^=]|\bsetattr\((sys\.)?modules\[\w+\]"
     rb"|\bexec\([^\n]*modules\[\w+\]\.__dict__"
@@ -108,7 +110,9 @@ def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
     """
     if tree.remember_with_file("removed", lambda: _removes_itself(tree)):
         return True
-    return tree.remember(
+    # Most modules pass their name to a logger alone.
+    passes_name = tree.remember_with_file("passes name", lambda: _passes_name(tree))
+    return passes_name and tree.remember(
         "replaced by call", lambda: any(_replacing_calls(lookup, tree))
     )
 
@@ -137,15 +141,19 @@ def of_replaced(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
 
 def _removes_itself(tree: ModuleTree) -> bool:
     """Whether a module takes itself out of `sys.modules`."""
+    if b"modules[" not in tree.source:
+        return False
     removed = {match.decode() for match in _REMOVES.findall(tree.source)}
     return bool(removed & {"__name__", f"'{tree.name}'", f'"{tree.name}"'})
 
 
+def _passes_name(tree: ModuleTree) -> bool:
+    """Whether the text of a module passes `__name__` to what may be a function of upstream."""
+    return _PASSES_NAME.search(tree.source) is not None
+
+
 def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
     """List the calls of a module that may put another object in its place."""
-    # Most modules pass their name to a logger alone.
-    if not _PASSES_NAME.search(tree.source):
-        return
     for statement in tree.tree.body:
         for node in expressions(statement):
             if not isinstance(node, ast.Call) or not node.args:

@@ -11,7 +11,8 @@ from patchkit.analysis.upstream.reading.files import Files, Question
 T = TypeVar("T")
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """The fields in which a statement holds others."""
-_GLOBAL = re.compile(rb"^\s+global\s+\w", re.MULTILINE)
+_GLOBAL = re.compile(rb"global[\s\\]+\w+[ \t\f]*(?:[,;#\\\r\n]|\Z)")
+"""A `global` statement; also "global" and a word at the end of a line of text."""
 
 _Conclusions = dict[Any, Any]
 """Results that were worked out, by keys that the code which works them out chooses."""
@@ -104,7 +105,7 @@ class ModuleTree:
         """Search for `global` statements; see `rebound_in_functions`, which remembers them."""
         functions_by_name: dict[str, set[str]] = {}
         # Most modules have none: a search of the text spares them the walk.
-        if b"global" not in self.source or not _GLOBAL.search(self.source):
+        if not _GLOBAL.search(self.source):
             return functions_by_name
         for statement, functions in _with_enclosing_functions(self.tree):
             if isinstance(statement, ast.Global) and functions:

@@ -21,6 +21,15 @@ _WORDS = (
     b"_convert_(",
 )
 """What the text of a module has if its code may reach its namespace; most modules have none."""
+_REACHES = re.compile(
+    rb"\b(?:globals|locals)\(|\bvars\(\s*\)|(?<![\w.])(?:builtins\.)?exec\("
+    rb"|\bmodules\[\s*(?:__name__|[\"'])|__\w*\(__name__\)|import_module\(__name__\)"
+    rb"|global_enum|_convert_\("
+)
+"""The same, told from other uses of these words; slower to search for.
+
+`vars(module)` needs something of these that leads to the module.
+"""
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _READING = frozenset(
     {"copy", "get", "items", "keys", "values", "__contains__", "__getitem__"}
@@ -97,6 +106,8 @@ def namespace_changes(tree: ModuleTree) -> list[NamespaceChange]:
 def _changes(tree: ModuleTree) -> list[NamespaceChange]:
     """Read a module; see `namespace_changes`, which remembers it."""
     if not any(word in tree.source for word in _WORDS):
+        return []
+    if not _REACHES.search(tree.source):
         return []
     reader = _NamespaceReader(tree.name)
     reader.read(tree.tree)

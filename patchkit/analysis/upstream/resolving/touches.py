@@ -180,20 +180,27 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
     Yields:
         What each element of the tuple comes to; a class may come up more than once.
     """
-    for node in ast.walk(function.nodes[0]):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
-            continue
-        added = node.value.right
-        is_of_bases = dotted(node.targets[0]).endswith(".__bases__")
-        if is_of_bases and isinstance(added, ast.Tuple):
-            for base in added.elts:
-                yield from lookup.evaluate(base, Scope(function.module_tree))
+    # Most modules do not say `__bases__`, and are spared the walk.
+    if b"__bases__" in function.module_tree.source:
+        for base in _bases_added(function.nodes[0]):
+            yield from lookup.evaluate(base, Scope(function.module_tree))
     if depth >= DEPTH:
         return
     for owner, name in sorted(_code(function).called):
         called = _called(lookup, function, owner, name)
         if called is not None and called.nodes != function.nodes:
             yield from bases_added_by(lookup, called, depth + 1)
+
+
+def _bases_added(function: ast.AST) -> Iterator[ast.expr]:
+    """List the elements of the tuples that a function itself adds to `__bases__`."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
+            continue
+        added = node.value.right
+        is_of_bases = dotted(node.targets[0]).endswith(".__bases__")
+        if is_of_bases and isinstance(added, ast.Tuple):
+            yield from added.elts
 
 
 def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:

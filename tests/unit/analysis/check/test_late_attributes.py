@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 from support.packages import row
 
-from analysis.check.released import checked, codes, only_finding, subject
+from analysis.check.released import (
+    Memory,
+    checked,
+    codes,
+    files_of,
+    only_finding,
+    subject,
+)
+from patchkit.analysis.check.fact_store import FactStore
+from patchkit.analysis.check.late_attributes import (
+    find_late_attributes,
+    set_by_another_module,
+)
+from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.reading.cache import Cache
+from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.packages import World
 
 WRAP = "Wrap('up.mod:C.x', by='w')"
@@ -63,3 +81,64 @@ def test_a_use_of_what_another_module_sets_is_not_gone(
     world.pack(row("p", "patch_a", "Wrap('up.mod:g', by='w')"), patch_a=body)
     mod = "class C: ...\ndef g(): ..."
     assert codes(checked([subject("1.0", mod=mod, other=other)])) == expected
+
+
+LOST = [Target.parse(f"up.mod:C.{name}") for name in "xyz"]
+MODULES = {
+    "mod": "class C: ...",
+    "other": SETTERS[0],
+    "third": "import up.mod\nX = 'y'",
+}
+
+
+class _Counted(Memory):
+    """Files that count how often they are read."""
+
+    def __init__(self, name: str, reads: Counter[str]) -> None:
+        super().__init__(name, "1.0", files_of(MODULES))
+        self._reads = reads
+
+    def read(self, path: str) -> bytes | None:
+        self._reads[path] += 1
+        return super().read(path)
+
+
+def _release(number: int, reads: Counter[str], cache: Path) -> CheckedRelease:
+    """A release with the same files as all others, whose facts go to a cache."""
+    name = f"up {number}"
+    return CheckedRelease(
+        name,
+        "up",
+        str(number),
+        lambda: _Counted(name, reads),
+        FactStore(Cache(cache)),
+        name,
+        is_local=False,
+    )
+
+
+def test_equal_files_of_releases_are_read_once(tmp_path: Path) -> None:
+    """Ten releases with equal files cost one read of what is searched for settings."""
+    reads: Counter[str] = Counter()
+    releases = [_release(number, reads, tmp_path) for number in range(10)]
+    for release in releases:
+        release.learn([*LOST, LOST[0].holder])
+    reads.clear()
+    find_late_attributes(releases, lambda _: LOST)
+    assert reads["up/third.py"] == 1
+    for release in releases:
+        words = [set_by_another_module(target, release) for target in LOST]
+        assert words == ["up.other sets x on up.mod:C at line 2", "", ""]
+
+
+def test_what_was_found_is_kept(tmp_path: Path) -> None:
+    """The next run reads no file again, also where nothing was found."""
+    reads: Counter[str] = Counter()
+    for _ in range(2):
+        reads.clear()
+        release = _release(1, reads, tmp_path)
+        release.learn(LOST)
+        find_late_attributes([release], lambda _: LOST)
+        words = [set_by_another_module(target, release) for target in LOST]
+        assert words == ["up.other sets x on up.mod:C at line 2", "", ""]
+    assert not reads

@@ -1,0 +1,79 @@
+"""Lets threads that each go through many modules go through them side by side.
+
+Neighbouring releases have many equal files. A file is parsed once for all releases that need it at
+the same time, but there is no memory for the parsed files of a whole release. So threads that look
+targets up in different releases go through the modules in one order, and take turns: while one is
+at a module, none goes ahead of it.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Stop(NamedTuple):
+    """A module that a thread comes to.
+
+    Args:
+        lap: How many times the scan has begun anew before it comes to the module.
+        module: The name of the module.
+    """
+
+    lap: int
+    module: str
+
+
+class SharedScan:
+    """A scan of modules by several threads, of which one is at work at a time.
+
+    A thread may join at any time: it begins where the others are, and goes through the modules
+    before that in the next lap, where later threads join it in turn.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._waiting: list[Stop] = []  # one for each thread that waits for its turn
+        self._position = Stop(0, "")  # the farthest stop that any thread has come to
+        self._is_taken = False  # whether a thread is at work
+
+    def stops(self, modules: Iterable[str]) -> list[Stop]:
+        """Return the stops at which a thread comes to modules, in order.
+
+        Args:
+            modules: The names of the modules.
+        """
+        with self._condition:
+            lap, position = self._position
+        stops: list[Stop] = []
+        for module in modules:
+            is_ahead = module >= position
+            stops.append(Stop(lap if is_ahead else lap + 1, module))
+        return sorted(stops)
+
+    @contextlib.contextmanager
+    def turn(self, stop: Stop) -> Iterator[None]:
+        """Work at a stop, while all other threads wait.
+
+        Args:
+            stop: The stop; of several threads, the one with the first stop goes first.
+
+        Yields:
+            Nothing.
+        """
+        with self._condition:
+            self._waiting.append(stop)
+            self._condition.wait_for(lambda: self._is_next(stop))
+            self._waiting.remove(stop)
+            self._is_taken = True
+            self._position = max(self._position, stop)
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._is_taken = False
+                self._condition.notify_all()
+
+    def _is_next(self, stop: Stop) -> bool:
+        """Whether it is the turn of a thread that waits for a stop."""
+        return not self._is_taken and stop == min(self._waiting)
