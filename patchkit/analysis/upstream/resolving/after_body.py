@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving.classes import class_effects
 from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
-from patchkit.analysis.upstream.resolving.importer_changes import set_by_text
+from patchkit.analysis.upstream.resolving.descriptors import (
+    assigns_objects,
+    set_by_descriptors,
+)
+from patchkit.analysis.upstream.resolving.importer_changes import (
+    set_by_instances,
+    set_by_text,
+)
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
@@ -103,9 +110,12 @@ def as_replaced(
     if class_effects(lookup, owner).is_other:
         return (undecided(doubt),)
     if not doubt and any(value.kind in _FUNCTIONS for value in values):
-        line = set_by_text(owner.module_tree, owner.qualname).get(name)
-        if line is not None:
+        line = set_by_text(owner.module_tree, owner.qualname).get(name, 0)
+        line = line or set_by_instances(owner.module_tree, name)
+        if line:
             doubt = f"line {line} may set {name} once it runs"
+        elif assigns_objects(owner):  # most classes have none, and are spared the rest
+            doubt = set_by_descriptors(lookup, [owner], name)
     if not doubt:
         return None
     return tuple(value.unsure(doubt) for value in values)
