@@ -40,6 +40,7 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     may_provide,
     metaclass,
     named_metaclasses,
+    set_by_metaclass,
 )
 from patchkit.analysis.upstream.resolving.outside import (
     as_typing,
@@ -85,6 +86,9 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
             ),
         )
     members = _search(lookup, value, name, mro(lookup, value))
+    doubt = set_by_metaclass(lookup, value, name)
+    if doubt:
+        members = tuple(_doubted(attribute, "", doubt) for attribute in members)
     for base in value.class_statement.bases:
         members = changed_where_imported(value.module_tree, dotted(base), name, members)
     return members

@@ -132,6 +132,25 @@ def may_provide(lookup: Lookup, meta: Value, name: str) -> bool:
     return settings.is_open or name in settings.names
 
 
+def set_by_metaclass(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say that the metaclass of a class sets an attribute on it, special ones included.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute, which the class has of itself or of a base.
+
+    Returns:
+        The words for the report; '' if its source does not name the attribute.
+    """
+    meta = metaclass(lookup, owner)
+    if meta is None or not meta.has_class_statement:
+        return ""
+    if name in _settings(lookup, meta).names:
+        return f"the metaclass {meta.qualname} may replace it"
+    return ""
+
+
 def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
     """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
 

@@ -81,3 +81,24 @@ def test_a_class_is_followed_into_functions(
         assert found.state == state, found
         if state != "undecidable":
             assert package.has("a", f"C.{name}") == (state == "present")
+
+
+def test_what_a_metaclass_sets_is_not_that_of_a_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands on each class itself, before what the class inherits; special names, too."""
+    package = RealPackage(
+        tmp_path,
+        monkeypatch,
+        a="class M(type):\n def __init__(cls, *args):\n"
+        "  cls.__new__ = lambda cls: None\n  cls.made = len\n"
+        "class B:\n def __new__(cls, size): ...\n def made(self, size): ...\n"
+        " def kept(self, size): ...\n"
+        "class C(B, metaclass=M): ...\n",
+    )
+    for name in ("__new__", "made"):
+        found = package.resolve("a", f"C.{name}")
+        assert found.state == "present"
+        assert not found.is_sure
+    assert package.resolve("a", "C.kept").is_sure
+    assert package.resolve("a", "B.made").is_sure
