@@ -27,6 +27,7 @@ from patchkit.analysis.upstream.resolving.importer_changes import (
     ANY,
     changed_where_imported,
     set_by_text,
+    sets_any_by_instances,
 )
 from patchkit.analysis.upstream.resolving.machinery import (
     CALLED_BY_METACLASS,
@@ -340,7 +341,12 @@ def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
         if reason:
             return reason
         line = set_by_text(ancestor.module_tree, ancestor.qualname).get(ANY)
-        if line is not None:
+        if line is None:
+            statement = ancestor.class_statement
+            line = sets_any_by_instances(
+                ancestor.module_tree, statement.lineno, statement.end_lineno or 0
+            )
+        if line:
             return f"line {line} may set it on {ancestor.qualname} once it runs"
     return set_by_descriptors(lookup, classes, name)
 
