@@ -31,21 +31,48 @@ def done_in_any_case(function: ast.AST) -> CertainChanges:
     first = function.args.args[0].arg
     for statement in function.body:
         if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Attribute) and dotted(target.value) == first:
-                    done.attributes.add(target.attr)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            call = statement.value
-            if call.args and dotted(call.args[0]) == first:
-                owner, _, name = dotted(call.func).rpartition(".")
-                done.calls.add((owner, name))
+            done.attributes.update(_attributes_set(statement, first))
+        elif isinstance(statement, ast.Expr):
+            call = _call_passing(statement, first)
+            if call is not None:
+                done.calls.add(call)
         if any(_ends(node, first) for node in ast.walk(statement)):
             break
     return done
 
 
+def _attributes_set(statement: ast.Assign, first: str) -> set[str]:
+    """Return what `cls.a = cls.b = …` sets on the object of a name."""
+    attributes: set[str] = set()
+    for target in statement.targets:
+        if not isinstance(target, ast.Attribute):
+            continue
+        if dotted(target.value) == first:
+            attributes.add(target.attr)
+    return attributes
+
+
+def _call_passing(statement: ast.Expr, first: str) -> tuple[str, str] | None:
+    """Return the call of `f(cls, …)`, which passes the object of a name first; else None."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    if dotted(call.args[0]) != first:
+        return None
+    owner, _, name = dotted(call.func).rpartition(".")
+    return owner, name
+
+
 def _ends(node: ast.AST, first: str) -> bool:
     """Whether a function may end there, or a name stand for another object from there on."""
     if isinstance(node, ast.Name):
-        return node.id == first and not isinstance(node.ctx, ast.Load)
-    return isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom))
+        is_bound = not isinstance(node.ctx, ast.Load)
+        return node.id == first and is_bound
+    return isinstance(
+        node,
+        (
+            ast.Return,
+            ast.Yield,
+            ast.YieldFrom,
+        ),
+    )

@@ -146,11 +146,14 @@ def name_pattern(
 
 
 def reason_to_set(patterns: Sequence[tuple[str, str]], name: str) -> str:
-    """Say what may set an attribute, of what computes names; '' if nothing may.
+    """Say what may set an attribute, of what computes names.
 
     Args:
         patterns: What these names match, each with the words for what computes them.
         name: The name of the attribute.
+
+    Returns:
+        The words for the report; '' if nothing may.
     """
     for pattern, reason in patterns:
         if re.fullmatch(pattern, name):
