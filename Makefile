@@ -25,7 +25,7 @@ export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/s
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench \
-	e2e e2e-smoke e2e-rest e2e-all effects ways truth metrics containers matrix demo demo-cpu demo-ray235 pictures \
+	e2e e2e-smoke e2e-rest e2e-all effects ways truth sglang sglang-smoke metrics containers matrix demo demo-cpu demo-ray235 pictures \
 	screenshots env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
@@ -33,7 +33,7 @@ help:            ## What there is
 
 test: lint test-unit test-processes e2e-smoke  ## Ten minutes; the last line is pytest's; SAMPLES=many
 
-test-rest: docs test-integration check e2e-rest  ## What `make test` leaves out: half an hour
+test-rest: docs test-integration check sglang-smoke e2e-rest  ## What `make test` leaves out: half an hour
 
 test-all: export SAMPLES = many
 test-all: test test-rest  ## Everything; the laws try more examples
@@ -94,6 +94,9 @@ e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 
 sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minutes
 	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang
+
+sglang-smoke: env-sglang ## One engine of SGLang: a minute or two
+	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang/test_both_engines.py
 
 metrics: env-unit ## Alert rules and metrics, by promtool of PATH or of Debian's package
 	$(UNIT)/python tools/promtool.py

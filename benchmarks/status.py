@@ -57,12 +57,22 @@ def run(rounds: int = 10) -> Result:
     )
 
 
-def write_journals(place: Path) -> int:
-    """Write what an engine's processes would; return how many bytes."""
-    _write(place, 1, ppid=0, roles=["main"], children=[2])
-    _write(place, 2, ppid=1, roles=["engine-core"], children=range(3, _WORKERS + 3))
-    for pid in range(3, _WORKERS + 3):
-        _write(place, pid, ppid=2, roles=["worker"])
+def write_journals(place: Path, workers: int = _WORKERS, host: str = "node") -> int:
+    """Write what the processes of an engine would.
+
+    Args:
+        place: where to.
+        workers: how many workers it has.
+        host: the name of its node.
+
+    Returns:
+        How many bytes there are in the folder.
+    """
+    children = range(3, workers + 3)
+    _write(place, 1, host=host, ppid=0, roles=["main"], children=[2])
+    _write(place, 2, host=host, ppid=1, roles=["engine-core"], children=children)
+    for pid in children:
+        _write(place, pid, host=host, ppid=2, roles=["worker"])
     return sum(file.stat().st_size for file in place.iterdir())
 
 
@@ -70,13 +80,14 @@ def _write(
     place: Path,
     pid: int,
     *,
+    host: str,
     ppid: int,
     roles: list[str],
     children: range | list[int] = range(0),
 ) -> None:
     names = [f"patch-number-{number}" for number in range(_ROWS)]
     facts = {
-        "host": "node",
+        "host": host,
         "ppid": ppid,
         "began": pid,
         "argv": ["serve.py"],
@@ -101,7 +112,7 @@ def _write(
     lines = [
         json.dumps({**entry, "time": 1.8e9 + pid, "pid": pid}) for entry in entries
     ]
-    file = place / f"node-{pid}-{1_800_000_000_000_000_000 + pid}.jsonl"
+    file = place / f"{host}-{pid}-{1_800_000_000_000_000_000 + pid}.jsonl"
     file.write_text("\n".join(lines) + "\n")
 
 

@@ -241,7 +241,8 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
 def _print_data(picture: Picture, form: str) -> None:
     """Print the status for a program or a scrape."""
     if form == "json":
-        click.echo(status_json(picture))
+        for lines in status_json(picture):
+            click.echo(lines)
     else:
         from patchkit.cli.report.status_metrics import metrics_of  # noqa: PLC0415 - an extra
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from patchkit.cli.report.as_json import Data, named, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patchkit.analysis.status import PatchStatus, Picture, ProcessStatus
     from patchkit.analysis.status.runs import Run
 
 
-def status_json(picture: Picture) -> str:
-    """Return the result of `status` as JSON.
+def status_json(picture: Picture) -> Iterator[str]:
+    """Yield the result of `status` as JSON, in lines that are printed as they come.
+
+    The processes come one by one: those of a fleet are too much text for memory.
 
     Args:
         picture: The processes, and the findings about them.
@@ -25,17 +30,22 @@ def status_json(picture: Picture) -> str:
         }
         for finding in picture.findings
     ]
-    return to_json(
+    others = to_json(
         {
-            "processes": [
-                _process(process, picture.now) for process in picture.processes
-            ],
             "agreement": picture.agreement,
             "findings": findings,
             "run": run_json(picture.run),
             **named(picture, "notes", "journals"),
         }
     )
+    last = len(picture.processes)
+    yield '{\n  "processes": [' if last else '{\n  "processes": [],'
+    for number, process in enumerate(picture.processes, start=1):
+        lines = indent(to_json(_process(process, picture.now)), "    ")
+        yield lines if number == last else f"{lines},"
+    if last:
+        yield "  ],"
+    yield others.removeprefix("{\n")
 
 
 def run_json(run: Run | None) -> Data | None:

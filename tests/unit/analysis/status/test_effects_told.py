@@ -82,7 +82,7 @@ def test_json_has_effects_and_their_age() -> None:
     files = journal(
         1, role("worker"), APPLIED, effects(40, f=NEVER_CALLED, g=NEVER_CALLED)
     )
-    data: dict[str, Any] = json.loads(status_json(draw([look(files)])))
+    data: dict[str, Any] = json.loads("\n".join(status_json(draw([look(files)]))))
     (process,) = data["processes"]
     row = next(entry for entry in process["patches"] if entry["name"] == "one")
     assert row["in_effect"] == "no"
