@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
 from patchkit.analysis.upstream.resolving.values import (
@@ -48,12 +49,13 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
     return absent(f"the class {class_name} has no {name!r}")
 
 
-def open_reason_of(lookup: Lookup, owner: Value) -> str:
-    """Say what may set attributes on a class that are not known.
+def open_reason_of(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say what may set an attribute on a class that is not known to be set.
 
     Args:
         lookup: The release.
         owner: The class.
+        name: The name of the attribute.
 
     Returns:
         The words for the report; '' if nothing may.
@@ -63,6 +65,8 @@ def open_reason_of(lookup: Lookup, owner: Value) -> str:
         effects.open_reason
         or effects.replaced_reason
         or changes_below(lookup, owner).open_reason
+        or reason_to_set(effects.patterns, name)
+        or reason_to_set(changes_below(lookup, owner).patterns, name)
     )
 
 

@@ -1,14 +1,23 @@
 """Tells what sets, replaces or deletes attributes of a class once its body has run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving.classes import class_effects
-from patchkit.analysis.upstream.resolving.importer_changes import set_by_text
+from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
+from patchkit.analysis.upstream.resolving.descriptors import (
+    assigns_objects,
+    set_by_descriptors,
+)
+from patchkit.analysis.upstream.resolving.importer_changes import (
+    set_by_instances,
+    set_by_text,
+)
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
     METHODS,
+    Kind,
     Lookup,
     Value,
     Values,
@@ -31,7 +40,11 @@ def deletes_below(lookup: Lookup, owner: Value, name: str) -> bool:
 
 
 def set_later(
-    lookup: Lookup, owner: Value, name: str, values: Sequence[Value]
+    lookup: Lookup,
+    owner: Value,
+    name: str,
+    values: Sequence[Value],
+    search_following: Callable[[], Values],
 ) -> Values | None:
     """Return an attribute that a decorator, a hook or a later statement sets, after the body.
 
@@ -40,6 +53,7 @@ def set_later(
         owner: The class.
         name: The name of the attribute.
         values: What the body of the class binds it to; () if it does not bind it.
+        search_following: Looks the attribute up in the bases of the class.
 
     Returns:
         None if nothing that is known sets it.
@@ -60,9 +74,22 @@ def set_later(
     reason = f"{setter} sets {name}"
     if is_deleted:
         return (undecided(f"{setter} deletes {name}"),)
+    if not values and _is_certain(lookup, owner, name):
+        return (owner.own_attribute(name, Kind.GENERATED).unsure(reason),)
     if not values:
-        return (undecided(reason),)
+        # Whatever sets it, the class has it from a base. Of special names, which most bases
+        # have, it counts who writes them.
+        values = () if name.startswith("__") else search_following()
+        if not values or any(value.state != "present" for value in values):
+            return (undecided(reason),)
     return tuple(value.unsure(reason) for value in values)
+
+
+def _is_certain(lookup: Lookup, owner: Value, name: str) -> bool:
+    """Whether an attribute is set on a class in any case that something may set."""
+    if name in class_effects(lookup, owner).certain:
+        return True
+    return name in changes_below(lookup, owner).certain
 
 
 def as_replaced(
@@ -79,23 +106,28 @@ def as_replaced(
     Returns:
         None if there is no such code.
     """
-    doubt = _replaced_reason(lookup, owner)
+    doubt = _replaced_reason(lookup, owner, name)
     if class_effects(lookup, owner).is_other:
         return (undecided(doubt),)
     if not doubt and any(value.kind in _FUNCTIONS for value in values):
-        line = set_by_text(owner.module_tree, owner.qualname).get(name)
-        if line is not None:
+        line = set_by_text(owner.module_tree, owner.qualname).get(name, 0)
+        line = line or set_by_instances(owner.module_tree, name)
+        if line:
             doubt = f"line {line} may set {name} once it runs"
+        elif assigns_objects(owner):  # most classes have none, and are spared the rest
+            doubt = set_by_descriptors(lookup, [owner], name)
     if not doubt:
         return None
     return tuple(value.unsure(doubt) for value in values)
 
 
-def _replaced_reason(lookup: Lookup, owner: Value) -> str:
-    """Say what may replace a class, or methods of it whose names it computes; '' for nothing."""
+def _replaced_reason(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say what may replace a class, or an attribute whose name it computes; '' for nothing."""
     effects = class_effects(lookup, owner)
     return (
         effects.replaced_reason
         or effects.computed_reason
         or changes_below(lookup, owner).replaced_reason
+        or reason_to_set(effects.patterns, name)
+        or reason_to_set(changes_below(lookup, owner).patterns, name)
     )

@@ -50,6 +50,9 @@ class ClassEffects:
             they may not.
         bases: Classes that are added to its bases.
         removed: Those of the touched attributes that are deleted.
+        certain: Those of the touched attributes that are set in any case.
+        patterns: What further attributes match that may be set, each with the words for what may
+            set them.
         is_other: Whether its name stands for another object, most likely: a decorator of the
             release was read, and does not return the class.
     """
@@ -63,6 +66,8 @@ class ClassEffects:
     bases: tuple[Value, ...] = ()
     removed: frozenset[str] = frozenset()
     is_other: bool = False
+    patterns: tuple[tuple[str, str], ...] = ()
+    certain: frozenset[str] = frozenset()
 
 
 def mro(lookup: Lookup, value: Value) -> tuple[Value, ...]:
@@ -177,12 +182,22 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     }
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
-    base = next(iter(bases.values()))
+    base = _unsubscripted(lookup, next(iter(bases.values())))
     if base.kind is Kind.CLASS and not base.is_sure:
         return undecided(f"the base {text}, which may be another,")
     if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
     return undecided(f"the base {text}, which cannot be resolved,")
+
+
+def _unsubscripted(lookup: Lookup, base: Value) -> Value:
+    """Return `Mapping` for the alias `Graph = Mapping[Key, Any]`, any other value as it is."""
+    if not isinstance(base.expression, ast.Subscript) or base.scope is None:
+        return base
+    generics = lookup.evaluate(base.expression, base.scope)
+    if len(generics) == 1 and generics[0].kind in (Kind.OUTSIDE, Kind.CLASS):
+        return generics[0]
+    return base
 
 
 def _bases_outside(base: Value) -> list[Value]:
@@ -286,6 +301,11 @@ def _with_decorator(
         bases=(*effects.bases, *effect.bases),
         removed=effects.removed | effect.removed,
         is_other=effects.is_other or effect.makes_other,
+        certain=effects.certain | effect.certain,
+        patterns=(
+            *effects.patterns,
+            *((pattern, f"{text} may set it") for pattern in effect.patterns),
+        ),
     )
 
 
@@ -296,6 +316,9 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
     computed_reason = effects.computed_reason
     flavour = effects.flavour
     removed = effects.removed
+    patterns = list(effects.patterns)
+    certain = effects.certain
+    is_first = True
     for ancestor in mro(lookup, value)[1:]:
         hooks = _subclass_hooks(ancestor)
         if not hooks:
@@ -304,12 +327,19 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         if not all(isinstance(hook, DEFS) for hook in hooks):
             open_reason = open_reason or f"{text} may set it"
             computed_reason = computed_reason or f"{text} may replace it"
+            is_first = False
             continue  # an assigned one is not followed
         # `touched_by` takes a value, and looks in its `classes` for methods that the hook calls.
         hook = replace(ancestor, kind=Kind.CLASSMETHOD, nodes=hooks)
         attributes = touched_by(lookup, hook)
         touched |= dict.fromkeys(attributes.names, text)
         removed |= attributes.removed
+        # The hook of a further base runs only if this one calls it.
+        if is_first and hooks[0] in ancestor.class_statement.body:
+            certain |= attributes.certain
+        is_first = False
+        reason = f"{text} may set it"
+        patterns += [(pattern, reason) for pattern in attributes.patterns]
         if attributes.is_open and not open_reason:
             open_reason = f"{text} may set it"
         if attributes.replaces_any and not computed_reason:
@@ -323,6 +353,8 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         open_reason=open_reason,
         computed_reason=computed_reason,
         removed=removed,
+        patterns=tuple(patterns),
+        certain=certain,
     )
 
 

@@ -13,7 +13,7 @@ from patchkit.analysis.upstream.resolving.decorator_source import (
     DecoratorSource,
 )
 from patchkit.analysis.upstream.resolving.machinery import SET_BY_ZOPE
-from patchkit.analysis.upstream.resolving.outside import as_typing
+from patchkit.analysis.upstream.resolving.outside import as_typing, is_registration
 from patchkit.analysis.upstream.resolving.syntax import Def, Signature, signature_of
 from patchkit.analysis.upstream.resolving.touches import bases_added_by, touched_by
 from patchkit.analysis.upstream.resolving.values import (
@@ -61,6 +61,10 @@ _OF_ATTRS = frozenset(
         "attrs.mutable",
     }
 )
+_DEFINED_BY_ATTRS = frozenset(
+    {"attr._make.attrs", "attr._next_gen.define", "attr._next_gen.frozen"}
+)
+"""The same decorators by where attrs defines them, for a release of attrs itself."""
 _SAME = frozenset(
     {
         "abc.abstractmethod",
@@ -154,6 +158,8 @@ class DecoratorEffect:
         touched: The attributes that it sets on a class.
         removed: Those of them that it deletes.
         makes_other: Whether it makes another object of a class, as far as its source tells.
+        certain: Those of the touched attributes that it sets in any case.
+        patterns: What further attributes match that it may set on a class, as it computes them.
         is_open: Whether it may set other attributes, too.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         dataclass: The flavour of dataclass that it makes of a class; '' if it makes none.
@@ -173,6 +179,8 @@ class DecoratorEffect:
     binds_cls: bool = False
     removed: frozenset[str] = frozenset()
     makes_other: bool = False
+    patterns: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
 
 
 _UNKNOWN_EFFECT = DecoratorEffect(UNKNOWN, is_open=True)
@@ -296,6 +304,8 @@ def _effect_of_value(
     if value.state != "present" or value.tree is None or not value.nodes:
         return _UNKNOWN_EFFECT
     node = value.nodes[0]
+    if f"{value.module}.{value.qualname}" in _DEFINED_BY_ATTRS:
+        return _well_known_effect("attr.s", options)
     if not isinstance(node, ast.FunctionDef):
         return _UNKNOWN_EFFECT  # a class, or an object with a `__call__`
     source = DecoratorSource(lookup, value)
@@ -320,6 +330,8 @@ def _effect_of_value(
         bases=bases,
         options=options,
         removed=attributes.removed,
+        patterns=attributes.patterns,
+        certain=frozenset() if is_call else attributes.certain,
         makes_other=outcome != SAME and source.makes_other(node, is_call=is_call),
     )
 
@@ -328,6 +340,8 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
     """Return what a decorator outside the release does, by its dotted name."""
     if name in DESCRIPTORS:
         return DecoratorEffect(SAME, DESCRIPTORS[name], makes_other=True)
+    if is_registration(name):  # `@Mapping.register`, which returns the class
+        return DecoratorEffect(SAME)
     if name in _OF_ZOPE:
         return DecoratorEffect(SAME, touched=SET_BY_ZOPE)
     if name in _OF_ATTRS:

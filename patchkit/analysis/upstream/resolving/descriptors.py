@@ -15,7 +15,7 @@ def set_by_descriptors(lookup: Lookup, classes: Sequence[Value], name: str) -> s
     Args:
         lookup: The release.
         classes: The class and its bases of the release.
-        name: The attribute, which no statement binds.
+        name: The attribute.
 
     Returns:
         The words for the report; '' if none may.
@@ -26,6 +26,19 @@ def set_by_descriptors(lookup: Lookup, classes: Sequence[Value], name: str) -> s
         if reason:
             return reason
     return ""
+
+
+def assigns_objects(owner: Value) -> bool:
+    """Whether the body of a class assigns what a call returns: `size = Field()`.
+
+    Args:
+        owner: The class.
+    """
+    return any(
+        isinstance(statement, (ast.Assign, ast.AnnAssign))
+        and isinstance(statement.value, ast.Call)
+        for statement in owner.class_statement.body
+    )
 
 
 def _reasons(lookup: Lookup, owner: Value) -> dict[str, str]:
@@ -51,7 +64,7 @@ def _find_reasons(lookup: Lookup, owner: Value) -> dict[str, str]:
             reason = f"{cls.qualname}.__set_name__ may set it"
             names = touched.names - _set_on_itself(hook.nodes[0])
             reasons |= dict.fromkeys(names, reason)
-            if touched.is_open:
+            if touched.is_open or touched.patterns:
                 reasons[""] = reason
     return reasons
 

@@ -19,6 +19,7 @@ from patchkit.analysis.upstream.resolving.outside import (
     CLASS_FACTORIES,
     as_typing,
 )
+from patchkit.analysis.upstream.resolving.returned_classes import returned_class
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
@@ -194,6 +195,10 @@ def _called(lookup: Lookup, callee: Value, call: ast.Call, scope: Scope) -> Valu
     # `namedtuple("P", "x y")` and `type("P", (), {})` are classes; `type(x)` is any class.
     if name in CLASS_FACTORIES or (name == "builtins.type" and len(call.args) == 3):
         return replace(result, kind=Kind.CLASS, dotted=name, is_sure=True)
+    # `C = add_methods(C)` is the class still.
+    same = returned_class(lookup, callee, call, scope)
+    if same is not None:
+        return same
     # `Config()` is an instance of `Config`.
     if makes_instances(lookup, callee, name):
         return replace(result, kind=Kind.CONSTANT, instance_of=callee, is_sure=True)

@@ -4,6 +4,7 @@ Which of these a class is, is called its flavour.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from patchkit.analysis.upstream.resolving import literals
@@ -26,7 +27,7 @@ from patchkit.analysis.upstream.resolving.field_calls import (
     with_call,
 )
 from patchkit.analysis.upstream.resolving.outside import as_typing, is_class
-from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.upstream.resolving.syntax import dotted, statements
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
     Kind,
@@ -276,13 +277,45 @@ def _slot(lookup: Lookup, owner: Value, name: str) -> Value | None:
         values += lookup.bound_values(case, scope)
     if not values:
         return None
-    is_slot = literals.contains(values, source_name(owner, name))
+    is_slot = _is_listed(owner, values, source_name(owner, name))
     if is_slot is False:
         return None
     may_lack_slots = any(case.binding is None for case in cases)
     if is_slot is None or may_lack_slots:  # None: some slots are not spelled out
         return undecided(f"the __slots__ of {owner.qualname} may name {name}")
     return owner.own_attribute(name, Kind.FIELD, values[0].nodes[0], reason="a slot")
+
+
+def _is_listed(owner: Value, values: Sequence[Value], name: str) -> bool | None:
+    """Whether the `__slots__` of a class list a name; None if that is not known.
+
+    Args:
+        owner: The class.
+        values: What its `__slots__` may be.
+        name: The name, as the body of the class spells it.
+    """
+    text = literals.literal_text(values)
+    if text is not None:  # a single slot
+        return text == name
+    made = values[0].expression
+    if len(values) == 1 and isinstance(made, ast.Call):
+        copied = [dotted(argument) for argument in made.args]
+        is_copy = dotted(made.func) in ("list", "tuple")
+        if is_copy and copied == ["__annotations__"]:
+            return _is_annotated_before(owner, made, name)
+    return literals.contains(values, name)
+
+
+def _is_annotated_before(owner: Value, node: ast.expr, name: str) -> bool | None:
+    """Whether a class annotates a name above an expression; None if it does so in a block."""
+    annotated: set[str] = set()
+    for statement in statements(owner.class_statement.body):
+        if isinstance(statement, ast.AnnAssign) and statement.lineno < node.lineno:
+            if statement not in owner.class_statement.body:
+                return None
+            if statement.simple:
+                annotated.add(dotted(statement.target))
+    return name in annotated
 
 
 def is_direct(lookup: Lookup, owner: Value) -> bool:

@@ -44,6 +44,58 @@ def set_by_text(tree: ModuleTree, owner: str) -> dict[str, int]:
     return tree.remember_with_file(("set by text", owner), search)
 
 
+_SET_BY_INSTANCE = re.compile(rb"(?:\btype\(\w+\)|\b\w+\.__class__)\.(\w+)[ \t]*=(?!=)")
+"""Statements such as `type(self).run = …`, which replace a method of the class."""
+
+
+_ANY_BY_INSTANCE = re.compile(rb"\bsetattr\((?:type\(\w+\)|\w+\.__class__),\s*[^\"'\s]")
+"""Statements such as `setattr(self.__class__, name, …)`."""
+
+
+def sets_any_by_instances(tree: ModuleTree, first: int, last: int) -> int:
+    """Return the line where a class sets names that are computed on the class of its instances.
+
+    Args:
+        tree: The module.
+        first: The first line of the class.
+        last: Its last line.
+
+    Returns:
+        0 if none does.
+    """
+    lines = tree.remember_with_file(
+        "any set by instances",
+        lambda: [
+            tree.source.count(b"\n", 0, match.start()) + 1
+            for match in _ANY_BY_INSTANCE.finditer(tree.source)
+        ],
+    )
+    return next((line for line in lines if first <= line <= last), 0)
+
+
+def set_by_instances(tree: ModuleTree, name: str) -> int:
+    """Return the line where code of a module sets an attribute on the class of an object.
+
+    Args:
+        tree: The module.
+        name: The attribute.
+
+    Returns:
+        0 if none does.
+    """
+
+    def search() -> dict[str, int]:
+        # Plain searches rule out almost every module.
+        if b"type(" not in tree.source and b".__class__." not in tree.source:
+            return {}
+        return {
+            match[1].decode(): tree.source.count(b"\n", 0, match.start()) + 1
+            for match in _SET_BY_INSTANCE.finditer(tree.source)
+        }
+
+    return tree.remember_with_file("set by instances", search).get(name, 0)
+
+
 def changed_where_imported(
     tree: ModuleTree, owner: str, name: str, members: Values
 ) -> Values:

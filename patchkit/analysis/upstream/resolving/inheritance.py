@@ -27,6 +27,7 @@ from patchkit.analysis.upstream.resolving.importer_changes import (
     ANY,
     changed_where_imported,
     set_by_text,
+    sets_any_by_instances,
 )
 from patchkit.analysis.upstream.resolving.machinery import (
     CALLED_BY_METACLASS,
@@ -40,8 +41,14 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     may_provide,
     metaclass,
     named_metaclasses,
+    set_by_metaclass,
 )
-from patchkit.analysis.upstream.resolving.outside import as_typing, has_member
+from patchkit.analysis.upstream.resolving.outside import (
+    as_typing,
+    has_member,
+    has_room_for_weakref,
+    of_known_metaclass,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     is_private,
@@ -80,6 +87,9 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
             ),
         )
     members = _search(lookup, value, name, mro(lookup, value))
+    doubt = set_by_metaclass(lookup, value, name)
+    if doubt:
+        members = tuple(_doubted(attribute, "", doubt) for attribute in members)
     for base in value.class_statement.bases:
         members = changed_where_imported(value.module_tree, dotted(base), name, members)
     return members
@@ -146,7 +156,7 @@ def _search(
             return tuple(
                 _doubted(attribute, doubt, open_reason) for attribute in members
             )
-        open_reason = open_reason or open_reason_of(lookup, ancestor)
+        open_reason = open_reason or open_reason_of(lookup, ancestor, name)
     return _not_found(lookup, value, name, doubt)
 
 
@@ -192,7 +202,7 @@ def _own_members(
     # An annotation or a slot comes first, then what sets the attribute after the body has run.
     if field is not None and not deletes_below(lookup, owner, name):
         return (_inherited_default(field, search_following),)
-    later = set_later(lookup, owner, name, values)
+    later = set_later(lookup, owner, name, values, search_following)
     if later is not None:
         return later
     if not bound_cases:
@@ -296,20 +306,47 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`
         return (_of_type(lookup, value, name),)
+    if name == "__weakref__" and _has_weakref(lookup, value):
+        reason = "set by Python"
+        return (value.own_attribute(name, Kind.CONSTANT, reason=reason),)
     setter = next((who for who, names in _SETTERS.items() if name in names), "")
     if setter:
         return (undecided(f"{name} is one that {setter} may set"),)
     return (absent_from(value, classes, name),)
 
 
+def _has_weakref(lookup: Lookup, value: Value) -> bool:
+    """Whether Python gives a class, or a base of it, a `__weakref__`; False if that is not known.
+
+    It gives one to each class without slots, unless a class of its own leaves no room.
+    """
+    has_room = False
+    for ancestor in mro(lookup, value):
+        if not ancestor.has_class_statement:
+            if not has_room_for_weakref(ancestor.dotted):
+                return False
+            continue
+        scope = Scope(ancestor.module_tree, ancestor.classes)
+        slots = body_bindings(lookup, scope, "__slots__")
+        is_plain = not ancestor.class_statement.decorator_list
+        if is_plain and all(case.binding is None for case in slots):
+            has_room = True
+    return has_room and metaclass(lookup, value) is None
+
+
 def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
     """Say what may set an attribute on a class or one of its bases; '' if nothing may."""
     for ancestor in classes:
-        reason = open_reason_of(lookup, ancestor) or built_by_code(ancestor)
+        reason = open_reason_of(lookup, ancestor, name) or built_by_code(ancestor)
         if reason:
             return reason
         line = set_by_text(ancestor.module_tree, ancestor.qualname).get(ANY)
-        if line is not None:
+        if line is None:
+            statement = ancestor.class_statement
+            line = sets_any_by_instances(
+                ancestor.module_tree, statement.lineno, statement.end_lineno or 0
+            )
+        if line:
             return f"line {line} may set it on {ancestor.qualname} once it runs"
     return set_by_descriptors(lookup, classes, name)
 
@@ -317,6 +354,10 @@ def _open_reason(lookup: Lookup, classes: Sequence[Value], name: str) -> str:
 def _of_type(lookup: Lookup, value: Value, name: str) -> Value:
     """Return what a class has as an instance of `type`; unsure if its metaclass may differ."""
     of_type = _inherited(_TYPE, name)
+    for ancestor in mro(lookup, value):
+        dotted_name = of_known_metaclass(ancestor.dotted, name)
+        if dotted_name:
+            return replace(of_type, dotted=dotted_name)
     bases = {as_typing(ancestor.dotted) for ancestor in mro(lookup, value)}
     if name == "__call__" and not bases.isdisjoint(CALLED_BY_METACLASS):
         return of_type.unsure("its metaclass has one of its own")

@@ -13,6 +13,10 @@ from patchkit.analysis.upstream.resolving.other_names import (
     mentions_object,
     names_of,
 )
+from patchkit.analysis.upstream.resolving.statement_facts import (
+    calls_at_import,
+    innermost_argument,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
@@ -92,12 +96,17 @@ class LaterChanges(NamedTuple):
         replaced_reason: The first statement that sets computed names, which may be those of
             methods; '' if none does.
         passings: The calls that are passed the class.
+        patterns: What further attributes match that may be set, each with the words for the
+            statement.
+        certain: Those of the names that a call at the end of the class is certain to set.
     """
 
     names: dict[str, Setting]
     open_reason: str = ""
     replaced_reason: str = ""
     passings: tuple[_Passing, ...] = ()
+    patterns: tuple[tuple[str, str], ...] = ()
+    certain: frozenset[str] = frozenset()
 
 
 def changes_below(lookup: Lookup, owner: Value) -> LaterChanges:
@@ -318,7 +327,10 @@ def _passing(call: ast.Call, names: set[str], setting: Setting) -> _Passing | No
     if called_on in names:
         return _Passing(name, True, setting)
     arguments: Sequence[ast.AST] = [*call.args, *call.keywords]
-    is_argument = any(mentions_object(argument, names) for argument in arguments)
+    # `f(g(C))` passes on what `g` returns, which may be the class.
+    is_argument = any(
+        mentions_object(innermost_argument(argument), names) for argument in arguments
+    )
     if not is_argument or name in HARMLESS or name in _COPIES:
         return None
     if name in ("map", "filter"):  # it calls the function that it is passed first
@@ -337,6 +349,9 @@ def _with_passings(lookup: Lookup, owner: Value, changes: LaterChanges) -> Later
     names = dict(changes.names)
     open_reason = changes.open_reason
     replaced_reason = changes.replaced_reason
+    patterns: list[tuple[str, str]] = []
+    certain: set[str] = set()
+    tree = owner.module_tree
     for passing in changes.passings:
         setting = passing.setting
         reason = f"{setting.text} may set it on {owner.qualname}"
@@ -347,11 +362,20 @@ def _with_passings(lookup: Lookup, owner: Value, changes: LaterChanges) -> Later
         touched = touched_by(lookup, function)
         for name in touched.names:
             names.setdefault(name, setting._replace(deletes=name in touched.removed))
+        if calls_at_import(tree, setting.statement, owner.qualname):
+            certain |= touched.certain
+        patterns += [(pattern, reason) for pattern in touched.patterns]
         if touched.is_open:
             open_reason = open_reason or reason
         if touched.replaces_any:
             replaced_reason = replaced_reason or reason
-    return LaterChanges(names, open_reason, replaced_reason)
+    return LaterChanges(
+        names,
+        open_reason,
+        replaced_reason,
+        patterns=tuple(patterns),
+        certain=frozenset(certain),
+    )
 
 
 def _function_passed(lookup: Lookup, owner: Value, passing: _Passing) -> Value | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
 from patchkit.analysis.upstream.resolving.called import function_called
 from patchkit.analysis.upstream.resolving.flow import Flow
+from patchkit.analysis.upstream.resolving.kept_submodules import kept_submodule
 from patchkit.analysis.upstream.resolving.literals import contains, literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -114,6 +115,28 @@ def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
     return passes_name and tree.remember(
         "replaced by call", lambda: any(_replacing_calls(lookup, tree))
     )
+
+
+def of_replaced(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Return what a name is of a module that other code may put another object in the place of.
+
+    Args:
+        lookup: The release.
+        tree: The module.
+        name: The name.
+    """
+    makers: list[ModuleTree] = []
+    for call in tree.remember(
+        "replacing calls", lambda: list(_replacing_calls(lookup, tree))
+    ):
+        owner, _, function = dotted(call.func).rpartition(".")
+        called = function_called(lookup, tree, owner, function)
+        if called is not None:
+            makers += [tree, called.tree]
+    is_removed = tree.remember_with_file("removed", lambda: _removes_itself(tree))
+    submodule = () if is_removed else kept_submodule(lookup, tree, makers, name)
+    reason = f"other code puts something into {tree.name}'s place"
+    return submodule or (undecided(reason),)
 
 
 def _removes_itself(tree: ModuleTree) -> bool:

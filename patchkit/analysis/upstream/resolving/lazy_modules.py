@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from patchkit.analysis.upstream.resolving.kept_submodules import kept_submodule
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.upstream.resolving.values import (
@@ -101,7 +102,8 @@ def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         f"{tree.name} puts something else into sys.modules under its name"
     )
     if not contents.is_known:
-        return _of_other_module(lookup, tree, name) or (unknown,)
+        kept = kept_submodule(lookup, tree, [tree], name)
+        return _of_other_module(lookup, tree, name) or kept or (unknown,)
     for module, imported in _declared(tree, contents, name):
         values = lookup.module_attribute(module, imported)
         if all(value.state == "present" for value in values):

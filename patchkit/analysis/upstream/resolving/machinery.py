@@ -156,6 +156,7 @@ SET_BY_PYTHON = frozenset(dir(type)) | {
     "__override__",
     "__parameters__",
     "__protocol_attrs__",
+    "__slotnames__",
     "__slots__",
     "__static_attributes__",
     "__type_params__",

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted
 from patchkit.analysis.upstream.resolving.touches import (
     HARMLESS,
     HARMLESS_METHODS,
@@ -23,16 +23,36 @@ _COPY_OR_READ = (
 """Functions that change neither a namespace nor a class that they are passed."""
 
 
+class PassingCall(NamedTuple):
+    """A call that is passed a class.
+
+    Args:
+        call: The call.
+        position: Which of its positional arguments the class is.
+        is_statement: Whether nothing is done with what it returns.
+    """
+
+    call: ast.Call
+    position: int
+    is_statement: bool
+
+
 class MetaclassSettings(NamedTuple):
     """What a metaclass sets on the classes that it makes.
 
     Args:
         names: The attributes that it sets, replaces or removes.
         is_open: Whether it may do so with others, too.
+        removed: Those of the names that it may remove.
+        passing: The calls that are passed the class, which are not followed.
+        returns_class: Whether the class is returned to the caller.
     """
 
     names: frozenset[str]
     is_open: bool = False
+    removed: frozenset[str] = frozenset()
+    passing: tuple[PassingCall, ...] = ()
+    returns_class: bool = False
 
 
 OPEN = MetaclassSettings(frozenset(), is_open=True)
@@ -51,8 +71,33 @@ def settings_of(maker: Def) -> MetaclassSettings:
     reader = _MakerReader(maker)
     if not reader.is_plain():
         return OPEN
+    return _settings_read(reader, maker)
+
+
+def settings_by_parameter(function: Def, position: int) -> MetaclassSettings:
+    """Read what a function sets on a class that it is passed.
+
+    Args:
+        function: The function.
+        position: Which of its positional parameters the class is.
+
+    Returns:
+        The attributes; `OPEN` as from `settings_of`, and if there is no such parameter.
+    """
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    if position >= len(parameters):
+        return OPEN
+    reader = _MakerReader(function)
+    reader.namespace = ""
+    reader.bases = ""
+    reader.classes = {parameters[position].arg}
+    return _settings_read(reader, function)
+
+
+def _settings_read(reader: "_MakerReader", function: Def) -> MetaclassSettings:
+    """Collect what each use of the class, and of its namespace, sets."""
     names: set[str] = set()
-    for node in ast.walk(maker):
+    for node in ast.walk(function):
         if not isinstance(node, ast.Name):
             continue
         found: set[str] | None = set()
@@ -65,7 +110,12 @@ def settings_of(maker: Def) -> MetaclassSettings:
         if found is None:
             return OPEN
         names |= found
-    return MetaclassSettings(frozenset(names))
+    return MetaclassSettings(
+        frozenset(names),
+        removed=frozenset(reader.removed),
+        passing=tuple(reader.passing),
+        returns_class=reader.returns_class,
+    )
 
 
 class _MakerReader:
@@ -79,6 +129,9 @@ class _MakerReader:
         namespace: The parameter for the namespace; '' if the method has none.
         bases: The parameter for the bases; '' if the method has none.
         classes: The variables that hold the class.
+        removed: The attributes that it may remove, as far as it was read.
+        passing: The calls that are passed the class, as far as it was read.
+        returns_class: Whether the class is returned, as far as it was read.
     """
 
     def __init__(self, maker: Def) -> None:
@@ -93,6 +146,9 @@ class _MakerReader:
             for child in ast.iter_child_nodes(parent):
                 self._parents[child] = parent
         self.classes: set[str] = set()
+        self.removed: set[str] = set()
+        self.passing: list[PassingCall] = []
+        self.returns_class = False
         if self._is_new:
             self.classes.update(self._variables_of_classes())
         elif parameters:
@@ -133,11 +189,14 @@ class _MakerReader:
         if isinstance(parent, ast.Attribute):
             return self._by_attribute(parent)
         if isinstance(parent, ast.Call):
-            return self._by_call(parent)
+            return self._by_call(parent, node)
+        if isinstance(parent, ast.Return):
+            self.returns_class = True
+            return set()
         if isinstance(parent, ast.Assign):  # kept in a container, such as a registry
             is_kept = all(isinstance(one, ast.Subscript) for one in parent.targets)
             return set() if is_kept else None
-        if isinstance(parent, (ast.Compare, ast.Return, ast.FormattedValue)):
+        if isinstance(parent, (ast.Compare, ast.FormattedValue)):
             return set()
         return None
 
@@ -156,7 +215,10 @@ class _MakerReader:
         if isinstance(parent, ast.Subscript) and parent.value is node:
             if isinstance(parent.ctx, ast.Load):
                 return set()
-            return self._spelled(parent.slice)
+            names = self._spelled(parent.slice)
+            if isinstance(parent.ctx, ast.Del):
+                self.removed |= names or set()
+            return names
         if isinstance(parent, ast.Attribute):
             return self._by_method(parent)
         if isinstance(parent, ast.Call):
@@ -169,20 +231,49 @@ class _MakerReader:
 
     def _by_attribute(self, attribute: ast.Attribute) -> set[str] | None:
         """Return what `cls.name` sets; a method of the class may set anything."""
+        if isinstance(attribute.ctx, ast.Del):
+            self.removed.add(attribute.attr)
         if isinstance(attribute.ctx, (ast.Store, ast.Del)):
             return {attribute.attr}
         parent = self._parents[attribute]
         is_called = isinstance(parent, ast.Call) and parent.func is attribute
         return None if is_called and attribute.attr != "mro" else set()
 
-    def _by_call(self, call: ast.Call) -> set[str] | None:
-        """Return what a call sets on the class that it is passed."""
+    def _by_call(self, call: ast.Call, node: ast.Name) -> set[str] | None:
+        """Return what a call sets on the class that it is passed; note one that is to follow."""
         function = dotted(call.func).rpartition(".")[2]
         if function in SETTERS and len(call.args) > 1:
-            return self._spelled(call.args[1])
+            names = self._spelled(call.args[1])
+            if "delattr" in function:
+                self.removed |= names or set()
+            return names
         if function in _COPY_OR_READ or _starts_class(call):
             return set()
-        return None
+        return self._by_passing(call, node)
+
+    def _by_passing(self, call: ast.Call, node: ast.Name) -> set[str] | None:
+        """Note a call that is passed the class by its position; None if it cannot be followed."""
+        is_spread = any(isinstance(argument, ast.Starred) for argument in call.args)
+        first = dotted(call.func).partition(".")[0]
+        if node not in call.args or is_spread or not first or self._binds(first):
+            return None
+        is_statement = isinstance(self._parents[call], ast.Expr)
+        self.passing.append(
+            PassingCall(call, call.args.index(node), is_statement=is_statement)
+        )
+        return set()
+
+    def _binds(self, name: str) -> bool:
+        """Whether the method itself binds a name, as a parameter or in any other way."""
+        for node in self._parents:
+            if isinstance(node, ast.Name) and node.id == name:
+                if not isinstance(node.ctx, ast.Load):
+                    return True
+            elif isinstance(node, (ast.arg, ast.alias, *SCOPES)):
+                own_name = getattr(node, "arg", "") or getattr(node, "name", "")
+                if name in (own_name, getattr(node, "asname", "")):
+                    return True
+        return False
 
     def _by_method(self, attribute: ast.Attribute) -> set[str] | None:
         """Return what `namespace.method(…)` sets."""
@@ -192,7 +283,10 @@ class _MakerReader:
         if attribute.attr in _READ_NAMESPACE:
             return set()
         if attribute.attr in _WRITE_NAMESPACE and call.args:
-            return self._spelled(call.args[0])
+            names = self._spelled(call.args[0])
+            if attribute.attr == "pop":
+                self.removed |= names or set()
+            return names
         if attribute.attr == "update" and not call.args:
             names = {keyword.arg for keyword in call.keywords if keyword.arg}
             return names if len(names) == len(call.keywords) else None

@@ -3,12 +3,14 @@
 import ast
 from collections.abc import Iterator
 
+from patchkit.analysis.upstream.resolving.class_passing import with_passing
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.metaclass_source import (
     OPEN,
     MetaclassSettings,
     settings_of,
 )
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.outside import (
     NOT_PLAIN,
     OBJECT_FACTORIES,
@@ -130,6 +132,25 @@ def may_provide(lookup: Lookup, meta: Value, name: str) -> bool:
     return settings.is_open or name in settings.names
 
 
+def set_by_metaclass(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say that the metaclass of a class sets an attribute on it, special ones included.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute, which the class has of itself or of a base.
+
+    Returns:
+        The words for the report; '' if its source does not name the attribute.
+    """
+    meta = metaclass(lookup, owner)
+    if meta is None or not meta.has_class_statement:
+        return ""
+    if name in _settings(lookup, meta).names:
+        return f"the metaclass {meta.qualname} may replace it"
+    return ""
+
+
 def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
     """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
 
@@ -154,34 +175,50 @@ def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Va
     if any(ancestor.dotted.startswith("enum.") for ancestor in mro(lookup, meta)):
         return value
     settings = _settings(lookup, meta)
+    is_removed = name in settings.removed
     is_function = bool(value.nodes) and isinstance(value.nodes[0], DEFS)
     is_set = name in settings.names
     if settings.is_open:
         # Metaclasses are taken to leave functions alone, too, unless they spell out the name.
         makers = _methods(lookup, meta, _MAKERS)
         is_set = not is_function or any(_mentions(maker, name) for maker in makers)
-    if is_set:
+        is_removed = is_set
+    if is_removed:
         return undecided(f"the metaclass {meta.qualname} may replace or remove it")
+    if is_set:  # whatever it is then, the class has it
+        return value.unsure(f"the metaclass {meta.qualname} may replace it")
     return value
 
 
 def _settings(lookup: Lookup, meta: Value) -> MetaclassSettings:
     """List the attributes that a metaclass, and its bases in the release, set on classes."""
+    key = ("settings", id(meta.class_statement))
+    return lookup.remember(
+        meta.module_tree.conclusions, key, lambda: _settings_of_bases(lookup, meta)
+    )
+
+
+def _settings_of_bases(lookup: Lookup, meta: Value) -> MetaclassSettings:
+    """Work out what a metaclass sets; see `_settings`, which remembers it."""
     names: set[str] = set()
-    for method in _methods(lookup, meta, _MAKERS):
-        read = OPEN
-        if isinstance(method, DEFS) and method.name in _READ:
-            read = _settings_by(meta, method)
-        if read.is_open:
-            return OPEN
-        names |= read.names
-    return MetaclassSettings(frozenset(names))
+    removed: set[str] = set()
+    for ancestor in mro(lookup, meta):
+        for method in _own_methods(ancestor, _MAKERS):
+            read = OPEN
+            if isinstance(method, DEFS) and method.name in _READ:
+                read = _settings_by(ancestor.module_tree, method)
+                read = with_passing(lookup, ancestor.module_tree, read)
+            if read.is_open:
+                return OPEN
+            names |= read.names
+            removed |= read.removed
+    return MetaclassSettings(frozenset(names), removed=frozenset(removed))
 
 
-def _settings_by(meta: Value, method: Def) -> MetaclassSettings:
+def _settings_by(tree: ModuleTree, method: Def) -> MetaclassSettings:
     """Read what one method sets, once for all classes of the metaclass."""
     key = ("settings", id(method))
-    return meta.module_tree.remember_with_file(key, lambda: settings_of(method))
+    return tree.remember_with_file(key, lambda: settings_of(method))
 
 
 def _mentions(function: ast.stmt, text: str) -> bool:
@@ -191,7 +228,12 @@ def _mentions(function: ast.stmt, text: str) -> bool:
 def _methods(lookup: Lookup, meta: Value, names: frozenset[str]) -> Iterator[ast.stmt]:
     """List the methods of some names that a metaclass and its bases define."""
     for ancestor in mro(lookup, meta):
-        if ancestor.has_class_statement:
-            for statement in ancestor.class_statement.body:
-                if getattr(statement, "name", "") in names:
-                    yield statement
+        yield from _own_methods(ancestor, names)
+
+
+def _own_methods(owner: Value, names: frozenset[str]) -> Iterator[ast.stmt]:
+    """List the methods of some names that a class itself defines."""
+    if owner.has_class_statement:
+        for statement in owner.class_statement.body:
+            if getattr(statement, "name", "") in names:
+                yield statement

@@ -5,6 +5,7 @@ Classes of the standard library are inspected, a few others are listed here.
 
 import builtins
 import importlib
+from abc import ABCMeta
 from functools import lru_cache
 from typing import Any
 
@@ -242,6 +243,55 @@ def standard_class(dotted: str) -> type | None:
     if not isinstance(cls, type):
         return None
     return cls
+
+
+def is_registration(dotted: str) -> bool:
+    """Whether something outside the release is the `register` of an abstract class.
+
+    Args:
+        dotted: Its dotted name, such as `collections.abc.Mapping.register`.
+    """
+    owner, _, name = dotted.rpartition(".")
+    cls = standard_class(owner)
+    is_abstract = isinstance(cls, ABCMeta) or cls is ABCMeta
+    return name == "register" and is_abstract
+
+
+def of_known_metaclass(dotted: str, name: str) -> str:
+    """Name where the metaclass of a class of Python's own has an attribute.
+
+    Args:
+        dotted: The class.
+        name: The name of the attribute, which `type` has as well.
+
+    Returns:
+        Such as "enum.EnumType.__call__" for `enum.Enum`; '' if it is that of `type`.
+    """
+    cls = standard_class(dotted)
+    if cls is None:
+        return ""
+    metaclass: type = type(cls)
+    for owner in metaclass.__mro__:
+        if owner is not type and name in vars(owner):
+            return f"{owner.__module__}.{owner.__qualname__}.{name}"
+        if owner is type:
+            break
+    return ""
+
+
+def has_room_for_weakref(dotted: str) -> bool:
+    """Whether Python gives a class that derives from one of its own a `__weakref__`.
+
+    Args:
+        dotted: The class of Python's own.
+
+    Returns:
+        False as well for a class that is not known.
+    """
+    cls = standard_class(dotted)
+    if cls is None:
+        return False
+    return not cls.__weakrefoffset__ and not cls.__itemsize__
 
 
 def is_class(dotted: str) -> bool:

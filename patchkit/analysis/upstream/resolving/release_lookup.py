@@ -257,7 +257,7 @@ class ReleaseLookup(Lookup):
         if lazy_modules.replaces_itself(tree):
             return lazy_modules.replaced_values(self, tree, name)
         if lazy.may_be_replaced(self, tree):
-            return (undecided(f"other code puts something into {module}'s place"),)
+            return lazy.of_replaced(self, tree, name)
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)

@@ -2,7 +2,8 @@
 
 import ast
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 
 # Parts of statements that may raise an error when they run.
 _FAILING = (
@@ -79,3 +80,28 @@ def may_fail(statement: ast.stmt) -> bool:
     if isinstance(statement, SCOPES):
         return bool(statement.decorator_list)
     return any(isinstance(node, _FAILING) for node in ast.walk(statement))
+
+
+def calls_at_import(tree: ModuleTree, statement: ast.stmt, name: str) -> bool:
+    """Whether a statement is `f(name)` at the top of a module, so that its import runs it.
+
+    Args:
+        tree: The module.
+        statement: The statement.
+        name: The dotted name that is passed first.
+    """
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not call.args:
+        return False
+    return dotted(call.args[0]) == name and statement in tree.tree.body
+
+
+def innermost_argument(node: ast.AST) -> ast.AST:
+    """Return the first argument of a call, `x` of `f(g(x))`; any other expression as it is.
+
+    Args:
+        node: The expression.
+    """
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return node

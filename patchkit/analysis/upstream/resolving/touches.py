@@ -9,7 +9,11 @@ from patchkit.analysis.upstream.resolving.called import (
     function_called,
     may_set_attributes,
 )
-from patchkit.analysis.upstream.resolving.literals import literal_text
+from patchkit.analysis.upstream.resolving.certain_changes import done_in_any_case
+from patchkit.analysis.upstream.resolving.computed_names import (
+    name_pattern,
+    names_own_attribute,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
@@ -57,6 +61,8 @@ class TouchedAttributes(NamedTuple):
         replaces_any: Whether it sets names that are computed, such as those of all methods.
         makes_dataclass: Whether it makes a dataclass of its argument.
         removed: Those of the names that it deletes.
+        certain: Those of the names that it sets on its first argument whenever it is called.
+        patterns: What further names match that it may set: it computes them, such as `is_…`.
     """
 
     names: frozenset[str]
@@ -65,6 +71,8 @@ class TouchedAttributes(NamedTuple):
     replaces_any: bool = False
     makes_dataclass: bool = False
     removed: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
 
 
 class _FunctionCode(NamedTuple):
@@ -78,6 +86,8 @@ class _FunctionCode(NamedTuple):
         parameters: The first parameter of the function, and of each inner function that it
             returns.
         deleted: Those of the stored attributes that it deletes.
+        certain: Those of the stored attributes that it sets on its first parameter in any case.
+        certain_calls: Its calls that it makes in any case, and passes this parameter first.
     """
 
     stored: set[str]
@@ -86,6 +96,8 @@ class _FunctionCode(NamedTuple):
     passing: set[tuple[str, str]]
     parameters: set[str]
     deleted: set[str]
+    certain: set[str]
+    certain_calls: set[tuple[str, str]]
 
     @classmethod
     def read(cls, function: ast.AST) -> "_FunctionCode":
@@ -129,7 +141,17 @@ class _FunctionCode(NamedTuple):
             for call, arguments in passed.items()
             if arguments & parameters and call[-1] not in inner_names
         }
-        return cls(stored, setters, called, passing, parameters, deleted)
+        certain, certain_calls = done_in_any_case(function)
+        return cls(
+            stored,
+            setters,
+            called,
+            passing,
+            parameters,
+            deleted,
+            certain,
+            certain_calls,
+        )
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
@@ -187,8 +209,13 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     What it sets itself comes first; then, for each of its calls, what the called function sets.
     """
     code = _code(function)
-    names, removed, replaces_any = _set_directly(lookup, function, code)
-    is_open = replaces_any
+    directly = _set_directly(lookup, function, code)
+    names = set(directly.names)
+    removed = set(directly.removed)
+    patterns = set(directly.patterns)
+    replaces_any = directly.replaces_any
+    certain = set(code.certain)
+    is_open = directly.is_open
     passes_on = False
     makes_dataclass = any(name == "dataclass" for _, name in code.passing)
     for owner, name in code.called:
@@ -211,6 +238,9 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             touched = touched_by(lookup, called, depth + 1)
             names |= touched.names
             removed |= touched.removed
+            patterns |= touched.patterns
+            if (owner, name) in code.certain_calls:
+                certain |= touched.certain
             is_open = is_open or touched.is_open
             passes_on = passes_on or (is_passed and touched.passes_on)
             replaces_any = replaces_any or touched.replaces_any
@@ -228,38 +258,56 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
         replaces_any,
         makes_dataclass,
         frozenset(removed),
+        frozenset(patterns),
+        frozenset(certain),
     )
 
 
 def _set_directly(
     lookup: Lookup, function: Value, code: _FunctionCode
-) -> tuple[set[str], set[str], bool]:
-    """Return what a function itself sets, what it deletes, and whether it computes names."""
+) -> TouchedAttributes:
+    """Return what a function itself sets and deletes, whatever it calls."""
     names = set(code.stored)
     removed = set(code.deleted)
+    patterns: set[str] = set()
     replaces_any = False
+    is_open = False
+    node = function.nodes[0]
+    assert isinstance(node, DEFS)
     for call in code.setters:
-        name = _name_set_by(lookup, function, call)
-        if not name:
+        pattern = ""
+        argument = _name_argument(call)
+        if argument is not None:
+            pattern = name_pattern(lookup, function.module_tree, node, argument)
+        is_deletion = "delattr" in dotted(call.func)
+        is_one_name = pattern.isidentifier()
+        if is_one_name:
+            names.add(pattern)
+            removed |= {pattern} if is_deletion else set()
+        elif pattern and not is_deletion:
+            patterns.add(pattern)
+        else:
             replaces_any = True
-            continue
-        names.add(name)
-        if "delattr" in dotted(call.func):
-            removed.add(name)
-    return names, removed, replaces_any
+            is_own = names_own_attribute(function.module_tree, node, call)
+            is_open = is_open or is_deletion or not is_own
+    return TouchedAttributes(
+        frozenset(names),
+        is_open=is_open,
+        replaces_any=replaces_any,
+        removed=frozenset(removed),
+        patterns=frozenset(patterns),
+    )
 
 
-def _name_set_by(lookup: Lookup, function: Value, call: ast.Call) -> str | None:
-    """Return "x" for a call such as `setattr(cls, "x", …)`; None if the name is not spelled out."""
+def _name_argument(call: ast.Call) -> ast.expr | None:
+    """Return what `setattr(cls, name, …)` and the like are passed as the name; None for none."""
     if len(call.args) < 2:
         return None
-    argument = call.args[1]
     is_method = "." in dotted(call.func)
     if is_method and "delattr" not in dotted(call.func):
         # The last but one of both `cls.__setattr__("x", …)` and `type.__setattr__(cls, "x", …)`.
-        argument = call.args[-2]
-    value = lookup.evaluate(argument, Scope(function.module_tree))
-    return literal_text(value)
+        return call.args[-2]
+    return call.args[1]
 
 
 def _called(lookup: Lookup, function: Value, owner: str, name: str) -> Value | None:

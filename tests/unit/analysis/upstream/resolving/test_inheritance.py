@@ -325,7 +325,7 @@ class C:
         ("setattr(C, name(), 1)", "put", "undecidable"),
         ("for n in f(): setattr(C, n, 1)", "put", "undecidable"),
         ("for each in (C, int): each.put = 1", "put", "undecidable"),
-        ("mark(C)", "marked", "undecidable"),
+        ("mark(C)", "marked", "present"),
         ("fill(C, f())", "put", "undecidable"),
         ("look(C)", "put", "absent"),
         ("C.add()", "added", "undecidable"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pydantic
@@ -152,3 +153,91 @@ def test_a_metaclass_may_have_its_own_call(source: str, is_sure: bool) -> None:
     """`K.__call__` is that of `type`, unless the metaclass of a struct or a dict has another."""
     resolution = resolve(source, "K.__call__")
     assert (resolution.state, resolution.is_sure) == ("present", is_sure)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_told"),
+    [
+        ("class C: ...", True),
+        ("class C(Exception): ...", True),
+        ("class C(dict): ...", True),
+        ("class B:\n __slots__ = ()\nclass C(B): ...", True),
+        ("class C:\n __slots__ = ()", False),
+        ("class C(int): ...", False),
+        ("class C(tuple): ...", False),
+        ("class C(set): ...", False),
+        ("class C(type): ...", False),
+        ("import other\nclass C(other.Base): ...", False),
+    ],
+)
+def test_a_class_has_a_weakref_that_python_gives_it(source: str, is_told: bool) -> None:
+    """It is told where the real class has one of itself or from a class of the release."""
+    state = "present" if is_told else "undecidable"
+    assert resolve(source, "C.__weakref__").state == state
+    if is_told:
+        namespace: dict[str, Any] = {}
+        exec(source, namespace)
+        assert hasattr(namespace["C"], "__weakref__")
+
+
+def test_the_call_of_an_enum_is_that_of_its_metaclass() -> None:
+    """Python's own metaclasses have methods that `type` has, too."""
+    source = (
+        "import abc, enum\nclass E(enum.Enum): ...\nclass A(abc.ABC): ...\nclass C: ..."
+    )
+    call = resolve(source, "E.__call__").variants[0]
+    assert call.dotted == f"enum.{enum.EnumMeta.__qualname__}.__call__"
+    assert resolve(source, "A.__call__").variants[0].dotted == "builtins.type.__call__"
+    assert resolve(source, "C.__call__").variants[0].dotted == "builtins.type.__call__"
+    check = resolve(source, "A.__instancecheck__").variants[0]
+    assert check.dotted == "abc.ABCMeta.__instancecheck__"
+
+
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [
+        ("from collections import abc\n@abc.Mapping.register\nclass C: ...", "absent"),
+        ("import abc\nclass A(abc.ABC): ...\n@A.register\nclass C: ...", "absent"),
+        ("import other\n@other.Mapping.register\nclass C: ...", "undecidable"),
+        ("import other\n@other.register\nclass C: ...", "undecidable"),
+    ],
+)
+def test_what_is_registered_with_an_abstract_class_is_as_it_was(
+    source: str, state: str
+) -> None:
+    """`register` of `ABCMeta` returns the class, and sets nothing on it."""
+    assert resolve(source, "C.nothing").state == state
+
+
+def test_a_base_may_be_an_alias_of_a_generic() -> None:
+    """A class that derives from `Alias = Mapping[str, int]` derives from `Mapping`."""
+    source = (
+        "from collections.abc import Mapping\nfrom typing import Generic, TypeVar\n"
+        "T = TypeVar('T')\nclass B(Generic[T]):\n kept = 1\n"
+        "Alias = Mapping[str, int]\nOwn = B[int]\n"
+        "class C(Alias): ...\nclass D(Own): ...\n"
+    )
+    assert resolve(source, "C.get").variants[0].dotted == "collections.abc.Mapping.get"
+    assert resolve(source, "C.nothing").state == "absent"
+    assert resolve(source, "D.kept").qualname == "B.kept"
+    assert resolve(source, "D.nothing").state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("slots", "name", "state"),
+    [
+        ("tuple(__annotations__)", "size", "present"),
+        ("list(__annotations__)", "size", "present"),
+        ("tuple(__annotations__)", "late", "absent"),
+        ("'size'", "size", "present"),
+        ("'size'", "siz", "absent"),
+        ("tuple(NAMES)", "size", "undecidable"),
+    ],
+)
+def test_slots_of_all_annotations(slots: str, name: str, state: str) -> None:
+    """The annotations above are slots, those below are not; a text is a single slot."""
+    source = f"class C:\n size: int\n __slots__ = {slots}\n late: int\n"
+    found = resolve(source, f"C.{name}")
+    assert found.state == state
+    if state == "present":
+        assert found.reason == "a slot"

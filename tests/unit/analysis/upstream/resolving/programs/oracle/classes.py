@@ -1166,3 +1166,45 @@ class H(Exception): ...
 
 class I(dict):
     def m(self): ...
+
+
+# program: a method replaces a method by an instance
+# sure: A.kept
+class A:
+    def m(self, a): ...
+    def n(self, a): ...
+    def kept(self, a): ...
+    def fix(self):
+        type(self).m = 1
+        self.__class__.n = 2
+
+
+A().fix()
+
+
+# program: an object replaces a method of its class
+# sure: A.kept
+class Field:
+    def __set_name__(self, owner, name):
+        owner.m = 3
+
+
+class A:
+    x = Field()
+
+    def m(self, a): ...
+    def kept(self, a): ...
+
+
+# program: instances set computed names on their class
+# sure: B.kept
+class A:
+    def __setattr__(self, name, value):
+        setattr(self.__class__, name, value)
+
+
+class B(A):
+    def kept(self, a): ...
+
+
+B().n = 1
