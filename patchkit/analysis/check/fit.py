@@ -9,11 +9,12 @@ from patchkit.analysis.check.codes import CodeSelection, Severity
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.late_attributes import find_late_attributes
-from patchkit.analysis.check.learning import learn_all, no_collection
+from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.check.undecided import Undecided, UsedNames, distinct
 from patchkit.analysis.check.using import finding_of, misfits
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, tried

@@ -2,12 +2,12 @@
 
 import contextlib
 import functools
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.second_process import SecondProcess
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.parallel import Progress, for_each
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
@@ -83,23 +83,3 @@ def in_parallel(
         store.keep_conclusions(merge=second is not None)
     names = [release.name for release in releases]
     return dict(zip(names, results, strict=True))
-
-
-@contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Turn the garbage collector off for a `with` block.
-
-    It would scan millions of nodes of syntax trees again and again, which takes longer than all
-    other work. There is little to collect: files and releases whose sources are forgotten leave no
-    reference cycles.
-
-    Yields:
-        Nothing.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

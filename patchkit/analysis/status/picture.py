@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.status.findings import (
     NodeFacts,
     ProcessFinding,
@@ -101,7 +102,8 @@ def _all_processes(
     nodes: Sequence[NodeFacts], table: ProcessTable, now: float
 ) -> list[ProcessStatus]:
     """List the processes of all journals, and those that should have written one."""
-    processes = _processes_of_journals(nodes)
+    with no_collection():
+        processes = _processes_of_journals(nodes)
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)

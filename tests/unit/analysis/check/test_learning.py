@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import threading
 import zipfile
@@ -12,7 +11,7 @@ import pytest
 
 from analysis.check.released import files_of
 from analysis.upstream.shops import WHEEL, customer
-from patchkit.analysis.check.learning import learn_all, no_collection
+from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
 from patchkit.core.rows.target import Target
 
@@ -114,16 +113,3 @@ def test_an_error_outside_of_releases_is_raised(buyer: Customer) -> None:
 
     with buyer.library() as library, pytest.raises(ZeroDivisionError):
         learn_all(on_index("up", library), fail)
-
-
-@pytest.mark.parametrize("was_on", [True, False])
-def test_garbage_is_collected_afterwards_as_before(*, was_on: bool) -> None:
-    """The collection of cycles is off for the block alone, and stays off where it was off."""
-    if not was_on:
-        gc.disable()
-    try:
-        with no_collection():
-            assert not gc.isenabled()
-        assert gc.isenabled() is was_on
-    finally:
-        gc.enable()
