@@ -18,6 +18,10 @@ from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.row_names import body_word, unused
 from patchkit.authoring.source.definitions import IMPORTS
 
+NO_PACKAGE = (
+    "it lies in no package: nothing keeps it off, so that nobody may import it any more"
+)
+"""Why a person has to look at a module of a pile that no row can keep off."""
 _NAMES_PILE = (
     "it imports the pile, which nothing keeps off: that makes the pile's own changes"
 )

@@ -19,6 +19,7 @@ from patchkit.authoring.piles.guards import (
     remarks_on,
 )
 from patchkit.authoring.piles.helper_modules import (
+    NO_PACKAGE,
     add_helpers,
     imports_of_pile,
     is_kept_off,
@@ -53,10 +54,6 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
-
-_NO_PACKAGE = (
-    "it lies in no package: nothing keeps it off, so that nobody may import it any more"
-)
 
 
 @dataclass
@@ -163,7 +160,7 @@ class PileRows(AdoptedRows):
                 self.stand_ins[module.name] = codes[module.name]
             else:
                 not_off = UnexpressedCode(
-                    module.path, 1, "", _NO_PACKAGE, module.name, kind=TO_LOOK_AT
+                    module.path, 1, "", NO_PACKAGE, module.name, kind=TO_LOOK_AT
                 )
                 self.left.append(not_off)
         if not self.stand_ins:
