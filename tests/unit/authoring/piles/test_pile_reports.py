@@ -151,7 +151,7 @@ def test_the_lists_of_a_report_have_names_of_their_own(
     from up import lib
 
     def g():
-        return __file__
+        return __name__
 
     lib.g = g
     lib.C.size += 1
@@ -165,7 +165,7 @@ def test_the_lists_of_a_report_have_names_of_their_own(
     assert "in no row" not in out
     lists = out.partition("\nnot expressed\npile/patches.py:7  ")[2]
     assert "\nobserved, without a row\nup.lib:C.m\n" in lists
-    assert "\nto look at\npile/patches.py:4  return __file__\n" in lists
+    assert "\nto look at\npile/patches.py:4  return __name__\n" in lists
     assert main([*words, "--dry-run", "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)
     kinds = [code["kind"] for code in report["left"]]
