@@ -52,7 +52,7 @@ def find_late_attributes(
     for release in releases:
         unknown = set(targets_of(release)) - release.late_attributes.keys()
         lost[release] = [target for target in unknown if _is_lost(target, release)]
-        search.ask_for(lost[release])
+        search.ask_for(release, lost[release])
 
     def work(release: CheckedRelease) -> None:
         if lost[release]:
@@ -82,7 +82,7 @@ def set_by_another_module(target: Target, release: CheckedRelease) -> str:
         words = ""
         if _is_lost(target, release):
             search = _Search()
-            search.ask_for([target])
+            search.ask_for(release, [target])
             words = search.setters(release, [target]).get(target, "")
         release.late_attributes[target] = words
     return release.late_attributes[target]
@@ -106,19 +106,24 @@ class _Search:
     """Searches files of releases for statements that set attributes; reads equal files once."""
 
     def __init__(self) -> None:
-        # By the name of an attribute, what the text of a file has that may set it.
-        self._patterns: dict[str, re.Pattern[bytes]] = {}
-        self._settings: dict[FileKey, list[_Setting]] = {}
+        # By folder and the name of an attribute, what the text of a file has that may set it.
+        self._patterns: dict[str, dict[str, re.Pattern[bytes]]] = {}
+        # What was found, by the folder that was searched for the file.
+        self._settings: dict[tuple[str, FileKey], list[_Setting]] = {}
         # Acquired to read a file, so that threads do not read equal ones of their releases at once.
         self._reading = threading.Lock()
 
-    def ask_for(self, targets: Iterable[Target]) -> None:
-        """Search for further targets, before the first file is read."""
-        for name in {_name(target) for target in targets} - self._patterns.keys():
-            word = name.encode()
-            self._patterns[name] = re.compile(
-                rb"\.%s\s*(:[^=\n]+)?=[^=]|['\"]%s['\"]" % (word, word)
-            )
+    def ask_for(self, release: CheckedRelease, targets: Iterable[Target]) -> None:
+        """Search for targets of a release, too, before the first file is read."""
+        for target in targets:
+            folder = _searched_folder(target.module, release)
+            patterns = self._patterns.setdefault(folder, {})
+            name = _name(target)
+            if name not in patterns:
+                word = name.encode()
+                patterns[name] = re.compile(
+                    rb"\.%s\s*(:[^=\n]+)?=[^=]|['\"]%s['\"]" % (word, word)
+                )
 
     def setters(
         self, release: CheckedRelease, targets: Sequence[Target]
@@ -141,35 +146,38 @@ class _Search:
     ) -> Iterator[tuple[str, _Setting]]:
         """List what the files of a folder set, each with its path."""
         paths = _paths(release, folder)
-        unread = [
-            path
-            for path in paths
-            if (path, release.source.mark(path)) not in self._settings
-        ]
+        unread: list[str] = []
+        for path in paths:
+            key = (folder, (path, release.source.mark(path)))
+            if key not in self._settings:
+                unread.append(path)
         release.source.prefetch(unread)
         for path in paths:
             with self._reading:
-                settings = self._in_file(release, path)
+                settings = self._in_file(release, folder, path)
             for setting in settings:
                 yield path, setting
 
-    def _in_file(self, release: CheckedRelease, path: str) -> list[_Setting]:
-        """List what a file sets."""
+    def _in_file(
+        self, release: CheckedRelease, folder: str, path: str
+    ) -> list[_Setting]:
+        """List what a file sets of the names that are searched for in a folder."""
         mark = release.source.mark(path)
-        if mark is not None and (path, mark) in self._settings:
-            return self._settings[path, mark]
+        key = (folder, (path, mark))
+        if mark is not None and key in self._settings:
+            return self._settings[key]
         text = release.source.read(path) or b""
         # Plain searches are much faster than the patterns, and rule out most names.
         mentioned = {
             name
-            for name, pattern in self._patterns.items()
+            for name, pattern in self._patterns[folder].items()
             if name.encode() in text and pattern.search(text)
         }
         settings: list[_Setting] = []
         if mentioned:
             settings += _settings(text, mentioned)
         if mark is not None:
-            self._settings[path, mark] = settings
+            self._settings[key] = settings
         return settings
 
 
