@@ -116,7 +116,9 @@ class Check:
         for name, error in unread.items():
             findings.append(unreadable(name, error, _FIX_UNREADABLE))
         self._coverage = self._coverage.without(unread)
-        find_late_attributes(self._coverage.releases, self._looked_up)
+        find_late_attributes(
+            self._coverage.releases, lambda release: set(self._looked_up(release))
+        )
         for release in self._coverage.releases:
             self._additions[release.name] = additions_beside(self._coverage, release)
         moves = Moves(self._coverage.releases, self._expected)

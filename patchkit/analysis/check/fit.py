@@ -163,7 +163,8 @@ class _Part:
         targets = sorted({use.target for use in self.uses}, key=str)
         faults = learn_all(self.releases, lambda _: targets, progress)
         readable = [release for release in self.releases if release.name not in faults]
-        find_late_attributes(readable, lambda _: targets)
+        wanted = set(targets)
+        find_late_attributes(readable, lambda _: wanted)
         self.unfit = _unfit(self.package, self.uses, readable)
         for entries in self.unfit.values():
             self.findings += [entry.finding for entry in entries]

@@ -7,7 +7,7 @@ stored with the facts of a release.
 import ast
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from patchkit.analysis.check.learning import in_parallel
@@ -36,7 +36,7 @@ class _Setting(NamedTuple):
 
 def find_late_attributes(
     releases: Sequence[CheckedRelease],
-    targets_of: Callable[[CheckedRelease], Iterable[Target]],
+    targets_of: Callable[[CheckedRelease], Set[Target]],
 ) -> None:
     """Find what sets attributes that classes lack, for `set_by_another_module`, all at once.
 
@@ -50,19 +50,28 @@ def find_late_attributes(
     search = _Search()
     lost: dict[CheckedRelease, list[Target]] = {}
     for release in releases:
-        unknown = set(targets_of(release)) - release.late_attributes.keys()
-        lost[release] = [target for target in unknown if _is_lost(target, release)]
-        search.ask_for(release, lost[release])
+        absent = release.absent()
+        if not absent:
+            continue
+        asked = targets_of(release)
+        unknown = [
+            target
+            for target in absent
+            if target in asked and target not in release.late_attributes
+        ]
+        of_classes = [target for target in unknown if _is_lost(target, release)]
+        if of_classes:
+            lost[release] = of_classes
+            search.ask_for(release, of_classes)
 
     def work(release: CheckedRelease) -> None:
-        if lost[release]:
-            found = dict.fromkeys(lost[release], "")
-            found.update(search.setters(release, lost[release]))
-            release.keep_late_attributes(found)
-            release.forget_sources()
+        found = dict.fromkeys(lost[release], "")
+        found.update(search.setters(release, lost[release]))
+        release.keep_late_attributes(found)
+        release.forget_sources()
 
     # A release that cannot be read is met again, and reported, where one asks for a target.
-    in_parallel(releases, work)
+    in_parallel(list(lost), work)
 
 
 def set_by_another_module(target: Target, release: CheckedRelease) -> str:

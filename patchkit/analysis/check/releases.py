@@ -206,6 +206,12 @@ class CheckedRelease:
         lines = text.removeprefix("\ufeff").split("\n")[first - 1 : last]
         return "".join(f"{line}\n" for line in lines)
 
+    def absent(self) -> list[Target]:
+        """List the targets that were looked up, in this run or an earlier one, and are not there."""
+        return [
+            target for target, facts in self._facts.items() if facts.state == "absent"
+        ]
+
     def has(self, target: Target) -> bool:
         """Whether a target is there; False where the release cannot be read.
 

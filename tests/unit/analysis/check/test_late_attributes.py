@@ -124,7 +124,7 @@ def test_equal_files_of_releases_are_read_once(tmp_path: Path) -> None:
     for release in releases:
         release.learn([*LOST, LOST[0].holder])
     reads.clear()
-    find_late_attributes(releases, lambda _: LOST)
+    find_late_attributes(releases, lambda _: set(LOST))
     assert reads["up/third.py"] == 1
     for release in releases:
         words = [set_by_another_module(target, release) for target in LOST]
@@ -138,7 +138,7 @@ def test_what_was_found_is_kept(tmp_path: Path) -> None:
         reads.clear()
         release = _release(1, reads, tmp_path)
         release.learn(LOST)
-        find_late_attributes([release], lambda _: LOST)
+        find_late_attributes([release], lambda _: set(LOST))
         words = [set_by_another_module(target, release) for target in LOST]
         assert words == ["up.other sets x on up.mod:C at line 2", "", ""]
     assert not reads
