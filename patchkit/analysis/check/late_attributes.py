@@ -7,7 +7,7 @@ stored with the facts of a release.
 import ast
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from patchkit.analysis.check.learning import in_parallel
@@ -17,7 +17,11 @@ from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.upstream.resolving.syntax import dotted, expressions, statements
 from patchkit.analysis.upstream.resolving.touches import SETTERS
 from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.core.record import grouped
 from patchkit.core.rows.target import Target
+
+_Place = tuple[Target, int]
+"""An attribute that a class lacks, and the index of the release."""
 
 
 class _Setting(NamedTuple):
@@ -40,38 +44,89 @@ def find_late_attributes(
 ) -> None:
     """Find what sets attributes that classes lack, for `set_by_another_module`, all at once.
 
-    Files that releases share are read once.
+    A search reads many files. So it is made in a release whose neighbour has the attribute, or in
+    the newest if none has it, and in all others only where something is found there.
 
     Args:
-        releases: The releases, in which the targets were looked up.
+        releases: The releases, of each distribution the oldest first; the targets were looked up
+            in them.
         targets_of: Returns the targets to ask about in a release; those that are no absent
             attributes of classes are left out.
     """
-    search = _Search()
-    lost: dict[CheckedRelease, list[Target]] = {}
-    for release in releases:
+    by_project = grouped((release.project, release) for release in releases)
+    for of_project in by_project.values():
+        lost = _lost_targets(of_project, targets_of)
+        search = _Search()
+        for target, indexes in lost.items():
+            for index in indexes:
+                search.ask_for(of_project[index], [target])
+        first = _first_searched(of_project, lost)
+        _search_at(of_project, first, search)
+        others = {
+            (target, other)
+            for target, index in first
+            if of_project[index].late_attributes.get(target)
+            for other in lost[target]
+        }
+        _search_at(of_project, others - first, search)
+        for target, indexes in lost.items():
+            for index in indexes:
+                of_project[index].without_setter.add(target)
+
+
+def _lost_targets(
+    releases: Sequence[CheckedRelease],
+    targets_of: Callable[[CheckedRelease], Set[Target]],
+) -> dict[Target, list[int]]:
+    """List the attributes that classes lack, each with the indexes of the releases."""
+    lost: dict[Target, list[int]] = {}
+    for index, release in enumerate(releases):
         absent = release.absent()
         if not absent:
             continue
         asked = targets_of(release)
-        unknown = [
-            target
-            for target in absent
-            if target in asked and target not in release.late_attributes
+        for target in absent:
+            if target in asked and _is_lost(target, release):
+                lost.setdefault(target, []).append(index)
+    return lost
+
+
+def _first_searched(
+    releases: Sequence[CheckedRelease], lost: Mapping[Target, Sequence[int]]
+) -> set[_Place]:
+    """Return where to search first for each attribute."""
+    places: set[_Place] = set()
+    for target, indexes in lost.items():
+        edges = [
+            index
+            for index in indexes
+            if any(
+                neighbour.has(target)
+                for neighbour in releases[max(index - 1, 0) : index + 2]
+            )
         ]
-        of_classes = [target for target in unknown if _is_lost(target, release)]
-        if of_classes:
-            lost[release] = of_classes
-            search.ask_for(release, of_classes)
+        places.update((target, index) for index in edges or indexes[-1:])
+    return places
+
+
+def _search_at(
+    releases: Sequence[CheckedRelease], places: Set[_Place], search: "_Search"
+) -> None:
+    """Search for attributes in releases, as far as the answer is not known."""
+    unknown: dict[CheckedRelease, list[Target]] = {}
+    for target, index in sorted(places, key=str):
+        release = releases[index]
+        if target not in release.late_attributes:
+            unknown.setdefault(release, []).append(target)
 
     def work(release: CheckedRelease) -> None:
-        found = dict.fromkeys(lost[release], "")
-        found.update(search.setters(release, lost[release]))
+        found = dict.fromkeys(unknown[release], "")
+        found.update(search.setters(release, unknown[release]))
         release.keep_late_attributes(found)
         release.forget_sources()
 
     # A release that cannot be read is met again, and reported, where one asks for a target.
-    in_parallel(list(lost), work)
+    in_parallel(list(unknown), work)
 
 
 def set_by_another_module(target: Target, release: CheckedRelease) -> str:
@@ -88,6 +143,8 @@ def set_by_another_module(target: Target, release: CheckedRelease) -> str:
         UpstreamError: A file of the release cannot be read.
     """
     if target not in release.late_attributes:
+        if target in release.without_setter:
+            return ""
         words = ""
         if _is_lost(target, release):
             search = _Search()

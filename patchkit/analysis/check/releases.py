@@ -52,6 +52,8 @@ class CheckedRelease:
     option: str = field(default="", kw_only=True)
     brief: bool = field(default=False, kw_only=True)
     release: Release | None = field(default=None, kw_only=True)
+    without_setter: set[Target] = field(default_factory=set, init=False, repr=False)
+    """Attributes that classes lack, and that no other module is thought to set."""
 
     @functools.cached_property
     def source(self) -> ReleaseSource:

@@ -26,6 +26,7 @@ from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from support.packages import World
@@ -94,8 +95,10 @@ MODULES = {
 class _Counted(Memory):
     """Files that count how often they are read."""
 
-    def __init__(self, name: str, reads: Counter[str]) -> None:
-        super().__init__(name, "1.0", files_of(MODULES))
+    def __init__(
+        self, name: str, reads: Counter[str], modules: Mapping[str, str] = MODULES
+    ) -> None:
+        super().__init__(name, "1.0", files_of(modules))
         self._reads = reads
 
     def read(self, path: str) -> bytes | None:
@@ -142,3 +145,24 @@ def test_what_was_found_is_kept(tmp_path: Path) -> None:
         words = [set_by_another_module(target, release) for target in LOST]
         assert words == ["up.other sets x on up.mod:C at line 2", "", ""]
     assert not reads
+
+
+def test_a_search_begins_where_the_neighbour_has_the_attribute() -> None:
+    """What the releases next to one that has it do not set is not searched for in all others."""
+    reads: Counter[str] = Counter()
+    releases = []
+    for number in range(9):
+        has_it = "class C:\n    z = 1" if number == 5 else "class C: ..."
+        modules = {"mod": has_it, "own": f"X{number} = 'z'"}
+        source = _Counted(f"up {number}", reads, modules)
+        release = CheckedRelease(
+            source.name, "up", str(number), lambda source=source: source, is_local=False
+        )
+        release.learn(LOST)
+        releases.append(release)
+    reads.clear()
+    find_late_attributes(releases, lambda _: {LOST[2]})
+    assert reads["up/own.py"] == 2
+    for release in releases[:5]:
+        assert set_by_another_module(LOST[2], release) == ""
+    assert reads["up/own.py"] == 2
