@@ -209,7 +209,7 @@ class CheckedRelease:
         return "".join(f"{line}\n" for line in lines)
 
     def absent(self) -> list[Target]:
-        """List the known targets that are not there, those of an earlier run included."""
+        """Return the known targets that are not there, those of an earlier run included."""
         return [
             target for target, facts in self._facts.items() if facts.state == "absent"
         ]
