@@ -163,7 +163,7 @@ def _lower_part(count: int) -> int:
     """Return how many of `count` candidates, two or more, a binary search tries.
 
     It is the largest power of two below `count`, such as 4 for 5 to 8. That needs no more trials
-    than halving does. The upper part is never the larger one, as a search that goes on there may
-    have to try all patches together as well.
+    than halving does. The upper part is never the larger one: a search goes on there after a trial
+    has passed, and may then cost one trial more, with all patches together.
     """
     return 1 << ((count - 1).bit_length() - 1)

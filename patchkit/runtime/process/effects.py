@@ -241,23 +241,20 @@ class Effects:
         observations: dict[Key, str] = {}
         if not evidence:
             return observations
+        # Code that several targets have proves no call of one of them when it runs.
         self._shared.renew(
             (target, code)
             for (_, target), target_evidence in evidence.items()
             for code in target_evidence.observed
         )
         for key, target_evidence in evidence.items():
+            # By the `id` of each code, whether it has run; None if that cannot be observed.
             runs = self._runs(target_evidence.codes, traced)
-            if target_evidence.is_called:
-                self._called.add(key)
-            elif key not in self._called and any(runs.values()):
-                # Some of the code has run, maybe for another target or function that has it, too.
-                # Only code of the target's own shows a call: this one, or what lies beneath it.
-                runs_beneath = self._runs(target_evidence.beneath, traced)
-                if self._has_own_run(target_evidence, {**runs, **runs_beneath}):
-                    self._called.add(key)
-            # (A run that cannot be observed is None.)
             none_ran = set(runs.values()) == {False}
+            if key not in self._called and self._is_called(
+                target_evidence, runs, traced
+            ):
+                self._called.add(key)
             if key in self._called:
                 observations[key] = CALLED
             elif none_ran and self._is_observable(target_evidence):
@@ -267,6 +264,28 @@ class Effects:
                 if none_ran:
                     self._silent.add(key)
         return observations
+
+    def _is_called(
+        self,
+        target_evidence: "CallEvidence",
+        runs: Mapping[int, bool | None],
+        traced: Collection[int],
+    ) -> bool:
+        """Whether there is proof that a target was called.
+
+        Args:
+            target_evidence: What is known of the target.
+            runs: By the `id` of the target's code, whether it has run; None if that is not known.
+            traced: The ids of code that torch has compiled.
+        """
+        if target_evidence.is_called:
+            return True
+        if not any(runs.values()):
+            return False
+        # Some of the code has run, maybe for another target or function that has it, too. Only code
+        # of the target's own shows a call: this one, or what lies beneath it.
+        runs_beneath = self._runs(target_evidence.beneath, traced)
+        return self._has_own_run(target_evidence, {**runs, **runs_beneath})
 
     @cached_property
     def _shared(self) -> "SharedCode":

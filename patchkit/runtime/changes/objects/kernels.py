@@ -353,11 +353,13 @@ class Kernels:
     def _original(self, key: str) -> Any:
         """Return a function that runs the present kernel of a key, even after it is overridden."""
         runs_as = key
-        # A kernel for all devices is found under a device that has no kernel of its own.
+        # A composite key has the kernel for all devices. torch hands it out for a device without a
+        # kernel of its own, and runs it as for that device.
         if key in _COMPOSITE:
             devices = (device for device in _DEVICES if device in self._dispatch_keys)
             runs_as = next(device for device in devices if not self.has(device))
-        # An older torch hands out no kernels. Then nothing calls the function: a Wrap is refused.
+        # An older torch hands out no kernels, and `kernel` stays None. A Wrap is refused there, so
+        # that nothing calls the function.
         kernel: Any = None
         get_kernel = getattr(self._torch.library, "get_kernel", None)
         if get_kernel is not None:

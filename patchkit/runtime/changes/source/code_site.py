@@ -78,6 +78,7 @@ class CodeSite:
         # removed stays in effect as long as another one changes text that it has made.
         self._edits: list[CodeEdit] = []
         self._prepared: dict[Rank, tuple[CodeEdit, _EditedState]] = {}
+        """Edits that are prepared and not put yet, each with the state that `put` will set."""
         self._state = _EditedState()
         self._original: dict[str, Any] = {"__code__": function.__code__}
         # Former values of edited attributes that something still refers to.
