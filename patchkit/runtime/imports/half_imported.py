@@ -256,9 +256,9 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
 def lost_packages(top: str) -> set[str]:
     """List packages that are not in `sys.modules`, although submodules of them are.
 
-    The import of a body may fail, as it needs a module that is being imported. Python then takes the
-    packages out of `sys.modules` whose own import failed for that, but not the submodules that they
-    had imported.
+    The import of a body may fail, as it needs a module that is being imported. Python then takes
+    the packages out of `sys.modules` whose own import failed for that, but not the submodules that
+    they had imported.
 
     Args:
         top: The top-level package of those to look for.
