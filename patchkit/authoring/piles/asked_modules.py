@@ -6,6 +6,7 @@ are applied as soon as the module of their target has executed, maybe in the mid
 """
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 
 from patchkit.authoring.piles.pile_reader import PileReader
@@ -62,6 +63,31 @@ def waiting(
             break
     text = _WAIT.format(name=name, modules=", ".join(texts))
     return [(start, start, text)]
+
+
+def waiting_of_guard(statements: Sequence[str]) -> str:
+    """Return the code by which the body of a guard waits for the modules that its test asks.
+
+    Args:
+        statements: The statements that bind the names of the test.
+
+    Returns:
+        The code; '' if none of them imports a module that is not Python's own.
+    """
+    modules: dict[str, None] = {}
+    for statement in statements:
+        for node in ast.walk(ast.parse(statement)):
+            for _bound, names in _imported(node):
+                modules.update(dict.fromkeys(names))
+    texts = [
+        f'"{name}"'
+        for name in modules
+        if name.partition(".")[0] not in sys.stdlib_module_names
+    ]
+    if not texts:
+        return ""
+    text = _WAIT.format(name="wait_for", modules=", ".join(texts))
+    return f"{text}\n"
 
 
 def _asked_modules(tree: ast.Module, conditional: Sequence[ast.stmt]) -> list[str]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from authoring.piles.pile_of_up import PROBE, World, adopt, answers, here, world
+from authoring.piles.pile_of_up import (
+    PROBE,
+    ROWS,
+    World,
+    adopt,
+    answers,
+    here,
+    world,
+)
 
 __all__ = ["here", "world"]
 
@@ -47,6 +55,21 @@ def test_a_condition_asks_upstream_once_that_is_whole(
     here.module("up.__init__", "import up.lib\n\nlate = 1\n")
     adopt(here, capsys, {"patches": CONDITIONS[condition]}, "--no-observe")
     theirs, ours = answers(here)
+    assert ours == theirs
+    assert theirs != here.answer(PROBE, PATCHKIT="0")
+
+
+@pytest.mark.processes
+def test_a_condition_around_the_import_of_a_module_asks_so_too(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the `when` of the module's rows."""
+    here.module("up.__init__", "import up.lib\n\nlate = 1\n")
+    guard = "import up\n\nif hasattr(up, 'late'):\n    from pile import patches\n"
+    patches = "import up.lib\n\nup.lib.f = lambda a, b=0: ('late', a)\n"
+    adopt(here, capsys, {"every": guard, "patches": patches}, "--no-observe")
+    theirs = here.answer(f"import pile.every\n{PROBE}", PATCHKIT="0")
+    ours = here.answer(f"{ROWS}import pile.every\n{PROBE}")
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")
 
