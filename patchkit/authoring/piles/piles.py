@@ -131,7 +131,7 @@ class PileRows(AdoptedRows):
             words.append(word)
             guard = guard_of(reader, self.readers, upstream)
             self.left += remarks_on(guard, reader.module.name)
-            narrow(reader.placements, reader.module.tree, upstream)
+            self.left += narrow(reader, upstream)
             builders.append(_ModuleRows(self, reader, guard, word))
         return builders
 

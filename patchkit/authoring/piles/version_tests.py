@@ -6,11 +6,12 @@ form stays a condition that is asked at run time.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import eq, ge, gt, le, lt, ne
 
 from patchkit.analysis.upstream.resolving.syntax import dotted
-from patchkit.authoring.piles.placements import Placement
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
+from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.version_expressions import (
     PARSERS,
     Upstream,
@@ -31,6 +32,13 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _COMPARE = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_AT_RUN_TIME = (
+    "it asks for the version, and no bounds say the same: a `when` asks it at run time"
+)
+_AS_TEXTS = (
+    "it compares versions as texts, by their letters: for {release} the answer is another than "
+    "that of the versions; the row does as the pile does"
+)
 _PARTS_OF_RELEASE = 3
 """How many numbers a version of upstream has."""
 
@@ -80,6 +88,22 @@ class VersionTests:
         if isinstance(test, ast.UnaryOp):
             return self.is_unclear(test.operand)
         return any(self._asks(node) for node in ast.walk(test))
+
+    def reason(self, test: ast.expr) -> str:
+        """Say what a person has to look at in a test that is unclear.
+
+        Args:
+            test: The condition.
+        """
+        for node in ast.walk(test):
+            if not isinstance(node, ast.Compare) or self.bounds(node):
+                continue
+            sides = [
+                self._expressions.read(side) for side in (node.left, *node.comparators)
+            ]
+            if all(side is not None and side.kind == "text" for side in sides):
+                return _AS_TEXTS.format(release=self._release)
+        return _AT_RUN_TIME
 
     def _asks(self, node: ast.AST) -> bool:
         """Whether an expression is the version of upstream, or a call that compares with one."""
@@ -216,25 +240,39 @@ def parts_of(conditions: Sequence[ast.expr]) -> Iterator[ast.expr]:
             yield condition
 
 
-def narrow(
-    placements: Iterable[Placement], tree: ast.Module, upstream: Upstream
-) -> None:
+def narrow(reader: PileReader, upstream: Upstream) -> list[UnexpressedCode]:
     """Set the requirements of placements that run for the release, but not for all others.
 
     The others keep their condition, which is asked at run time.
 
     Args:
-        placements: The placements of a module, which are changed.
-        tree: The module.
+        reader: The reader of a module, whose placements are changed.
         upstream: The package that the pile patches.
+
+    Returns:
+        The conditions that ask for the version, and are no requirements: a person has to look at
+        them.
     """
-    for placement in placements:
+    unclear: dict[str, UnexpressedCode] = {}
+    for placement in reader.placements:
         if placement.context is None:
             continue
-        versions = VersionTests(placement.context.scope, tree, upstream)
+        scope = placement.context.scope
+        versions = VersionTests(scope, reader.module.tree, upstream)
         bounds: dict[str, None] = {}
         for condition in parts_of(placement.context.conditions):
             bounds.update(dict.fromkeys(versions.bounds(condition)))
+            if placement.is_expressible and versions.is_unclear(condition):
+                code = ast.unparse(condition)
+                unclear[code] = UnexpressedCode(
+                    reader.module.path,
+                    placement.statement.lineno,
+                    code,
+                    versions.reason(condition),
+                    reader.module.name,
+                    kind=TO_LOOK_AT,
+                )
         # The row is for the release alone: a change for others could never be made.
         if bounds and satisfies(upstream.release.version, ",".join(bounds)):
             placement.requires = (upstream.project + ",".join(bounds),)
+    return list(unclear.values())
