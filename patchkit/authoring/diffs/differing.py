@@ -17,7 +17,7 @@ from patchkit.authoring.diffs.difference import (
 )
 from patchkit.authoring.diffs.module_reads import names_set_as_global
 from patchkit.authoring.diffs.row_verdicts import verdicts
-from patchkit.authoring.diffs.unexpressed import UnexpressedCode
+from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.plan import PackLocation
 from patchkit.authoring.scaffold.rows import new_pack
@@ -101,8 +101,12 @@ class AdoptedRows:
 
     @property
     def sites(self) -> int:
-        """The number of changes found, whether or not a row can express them."""
-        return self.expressed + len(self.left)
+        """The number of changes found, whether or not a row can express them.
+
+        What a person has to look at is of changes that are in rows.
+        """
+        not_in_rows = [code for code in self.left if code.kind != TO_LOOK_AT]
+        return self.expressed + len(not_in_rows)
 
 
 @dataclass

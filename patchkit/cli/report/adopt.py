@@ -27,6 +27,9 @@ from patchkit.cli.report.words import count
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
+_WIDTH_OF_CODE = 120
+"""How much of a statement is printed: a table of upstream's may be thousands of characters long."""
+
 
 def print_adopted(adopted: AdoptedRows, pack: PackLocation, *, written: bool) -> None:
     """Print the rows, the changes that no row expresses, and what to do next.
@@ -98,7 +101,10 @@ def _print_listed(
     for code in listed:
         location = code.place
         if code.file:
-            location = f"{code.file}:{code.line}  {code.code or code.place}"
+            statement = code.code or code.place
+            if len(statement) > _WIDTH_OF_CODE:
+                statement = f"{statement[:_WIDTH_OF_CODE]}…"
+            location = f"{code.file}:{code.line}  {statement}"
         out.print(Text(location), soft_wrap=True)
         out.print(Text(f"    {code.reason}", "note"), soft_wrap=True)
         if code.used_by:
@@ -131,12 +137,13 @@ def _print_pile(pile: PileRows, out: Console) -> None:
         out,
     )
     if observed:
+        lines: list[str] = []
+        for target, copies in observed.copies.items():
+            lines.append(target)
+            lines += [f"    {copy}" for copy in copies]
         _print_list(
             "copies that the pile misses; rebind=True on the original repoints them",
-            [
-                f"{target}  {', '.join(copies)}"
-                for target, copies in observed.copies.items()
-            ],
+            lines,
             out,
         )
         _print_list(

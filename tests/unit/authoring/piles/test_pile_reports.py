@@ -68,6 +68,51 @@ def test_the_text_output_counts_what_is_in_rows(
     assert not (here.folder / "mine").exists()
 
 
+def test_what_is_to_be_looked_at_is_no_further_change(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The condition is of a change that is in a row, and that is counted already."""
+    text = (
+        "import up\nfrom up.lib import C\nif up.__version__ > '09':\n    C.size = 1\n"
+    )
+    here.module("pile.patches", text)
+    here.module("up.__init__", "__version__ = '1.0'\n")
+    assert main(["adopt", "pile", *INTO_MINE, "--no-observe"]) == 1
+    out = capsys.readouterr().out
+    assert (
+        "to look at\npile/patches.py:4  up.__version__ > '09'\n    it compares" in out
+    )
+    assert "1 of 1 changes are in rows" in out
+
+
+@pytest.mark.processes
+def test_each_copy_that_a_pile_misses_has_a_line(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There may be dozens of them, below the target that they are copies of."""
+    text = "from up import lib, user\nlib.f = lambda a, b=0: 1\nlib.C = dict\n"
+    here.module("pile.patches", text)
+    main(["adopt", "pile", *INTO_MINE, "--observe"])
+    out = capsys.readouterr().out
+    assert "\nup.lib:f\n    up.user:f\n" in out
+    assert "\nup.lib:C\n    up.user:C\n" in out
+
+
+def test_a_long_statement_is_not_printed_in_full(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its beginning tells which it is; JSON has all of it."""
+    table = ", ".join(str(number) for number in range(900))
+    here.module("pile.patches", f"from up import lib\nlib.LIST += [{table}]\n")
+    words = ["adopt", "pile", *INTO_MINE, "--no-observe"]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "pile/patches.py:2  lib.LIST += [0, 1," in out
+    assert max(len(line) for line in out.splitlines()) < 160
+    assert main([*words, "--format", "json"]) == 1
+    assert f"[{table}]" in capsys.readouterr().out
+
+
 def test_a_pile_that_no_row_can_express_is_listed(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
