@@ -27,6 +27,7 @@ from patchkit.authoring.diffs.patched_package import (
 )
 from patchkit.authoring.piles.dialects import dialects
 from patchkit.authoring.piles.moved_names import list_moved_names
+from patchkit.authoring.piles.moved_targets import list_moved_targets
 from patchkit.authoring.piles.pile_metadata import metadata_of
 from patchkit.authoring.piles.pile_observation import ObservationOptions, observe_pile
 from patchkit.authoring.piles.pile_order import read_pile
@@ -142,6 +143,7 @@ def adopt_pile(
         observation = ObservationOptions(package, child_options.stubs, calls, python)
         _observe(pile, changed, observation, is_required=bool(child_options.observe))
     list_moved_names(pile)
+    list_moved_targets(pile)
     return pile, restore_nothing
 
 
