@@ -94,6 +94,9 @@ class VersionTests:
 
         Args:
             test: The condition.
+
+        Returns:
+            The reason, for the list.
         """
         for node in ast.walk(test):
             if not isinstance(node, ast.Compare) or self.bounds(node):
