@@ -21,6 +21,7 @@ from patchkit.authoring.piles.guards import (
 from patchkit.authoring.piles.helper_modules import (
     NO_PACKAGE,
     add_helpers,
+    begun_package,
     imports_of_pile,
     is_kept_off,
     texts_of,
@@ -85,8 +86,8 @@ class PileRows(AdoptedRows):
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
         expressible = [reader for reader in self.readers if reader.expressible]
-        self._patching = {reader.module.name for reader in expressible}
-        self.base = common_package(self._patching)
+        self.modules_with_rows = {reader.module.name for reader in expressible}
+        self.base = common_package(self.modules_with_rows)
         """The package that contains all modules with rows; '' where there is none."""
 
     @property
@@ -196,7 +197,7 @@ class PileRows(AdoptedRows):
         is_imported = name in self._imported or reader.module.is_package
         imports_neighbours = any(
             neighbour.startswith(f"{parent}.")
-            for neighbour in self._patching & self._imported
+            for neighbour in self.modules_with_rows & self._imported
         )
         for placement in reader.placements:
             if imports_neighbours and not is_imported:
@@ -228,8 +229,10 @@ class _ModuleRows:
         self._body_name = f"patch_{word}"
         self._expressible = reader.expressible
         only_builds = all(placement.builds for placement in self._expressible)
+        self._package = begun_package(reader, pile.readers, pile.modules_with_rows)
+        self._is_guarded = bool(guard.test or self._package)
         # If the body `patch_x` has other text than the module, the module's is in `code_x`.
-        prefix = "code" if guard.test or only_builds else "patch"
+        prefix = "code" if self._is_guarded or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
         title = f"Adopted from {pile.origin}: {reader.module.path}"
         self._title = " ".join(title.split())
@@ -248,7 +251,7 @@ class _ModuleRows:
         ]
         if rows:
             pile.bodies[last_of(self.code)] = body.text(self._title)
-        if rows and self._guard.test:
+        if rows and self._is_guarded:
             rows = self._guarded(rows)
         pile.patches += rows
 
@@ -267,8 +270,8 @@ class _ModuleRows:
             conditions = [row.when, row.verify]
             conditions += [getattr(change, "when", None) for change in row.changes]
             names.update(name for name in conditions if name)
-            guarded_rows.append(guarded(row))
-        text = self._guard.body(self.code, sorted(names), self._title)
+            guarded_rows.append(guarded(row, has_test=bool(self._guard.test)))
+        text = self._guard.body(self.code, sorted(names), self._title, self._package)
         self._pile.bodies[self._body_name] = text
         return guarded_rows
 
@@ -333,7 +336,8 @@ class _ModuleRows:
         change = next(iter(row.changes))
         factory = change.body_name
         body_name = f"patch_{row.name.replace('-', '_')}_built"
-        head = f"# {self._title}\nfrom {self.code} import {factory}\n"
+        first = f"import {self._package}\n\n" if self._package else ""
+        head = f"# {self._title}\n{first}from {self.code} import {factory}\n"
         self._pile.bodies[body_name] = f"{head}\nbuilt = {factory}()\n"
         return row.__replace__(
             body=body_name, changes=(change.__replace__(by="built"),)
