@@ -12,6 +12,7 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
+from patchkit.authoring.piles.asked_modules import waiting_of_guard
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
 from patchkit.authoring.piles.version_expressions import Upstream
@@ -24,7 +25,7 @@ _GUARDED = '''# {title}
 """Takes what the row needs of `{code}`, as {place} imports it."""
 
 
-def when():
+{waiting}def when():
     """Ask what {place} asks."""
 {known}
     if {test}:
@@ -157,6 +158,7 @@ class Guard(NamedTuple):
             title=title,
             code=code,
             place=self.place,
+            waiting=waiting_of_guard(self.statements),
             known=indent("\n".join(self.statements), "    "),
             test=self.test,
             reason=f"{self.test} does not hold ({self.place})",
