@@ -32,15 +32,14 @@ from patchkit.authoring.piles.pile_imports import imported_modules
 from patchkit.authoring.piles.pile_order import chained
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placed_targets import (
-    METHODS,
     can_be_wrapped,
-    hook_fault,
-    is_unrelated,
+    fault_of,
     placed_targets,
 )
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.piles.prose import prose_of
 from patchkit.authoring.piles.read_values import ReadValue
+from patchkit.authoring.piles.replaced_kinds import METHODS, is_unrelated
 from patchkit.authoring.piles.row_names import body_word, row_name, unused
 from patchkit.authoring.piles.version_expressions import Upstream
 from patchkit.authoring.piles.version_tests import narrow
@@ -360,7 +359,7 @@ class _ModuleRows:
             owner = placed.target.holder
             if placed.is_absent and owner in owners:
                 continue  # `lib.f` and `lib.g` are alternatives: the release has the other one
-            reason = hook_fault(placement, placed)
+            reason = fault_of(self.reader, placement, placed)
             if placed.is_absent and not placed.has_owner:
                 reason = f"{self._pile.release.name} has no {owner}"
             if reason:
