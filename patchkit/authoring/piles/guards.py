@@ -34,14 +34,12 @@ _GUARDED = '''# {title}
 
 
 if when() is True:
-    {first}from {pack} import {name} as code{imported}
+{first}    from {pack} import {name} as code{imported}
 '''
 _BEGUN = '''# {title}
-"""Imports `{code}` after {package}, which the pile's own module is imported after, too."""
+"""Imports `{code}` after the pile's package, as whoever imports the pile's module does."""
 
-import {package}
-
-from {pack} import {name} as code{imported}
+{first}from {pack} import {name} as code{imported}
 '''
 _OLD_PILE = '''"""Whoever imports a module of {bases} gets the pack's: the pile patches nothing."""
 
@@ -135,21 +133,21 @@ class Guard(NamedTuple):
     place: str = ""
     remarks: Sequence[tuple[str, str]] = ()
 
-    def body(self, code: str, names: Sequence[str], title: str, package: str) -> str:
+    def body(self, code: str, names: Sequence[str], title: str, first: str) -> str:
         """Return the text of a body that imports the module's code only if the test holds.
 
         Args:
             code: The module of the pack that has the code.
             names: The functions of the code to which the rows refer, for `when` and `verify`.
             title: The comment of the first line.
-            package: What is imported first; '' for nothing.
+            first: The import that comes first, with an empty line; '' for none.
         """
         imports = indent(f"\n{from_import(code, names)}", "    ") if names else ""
         if not self.test:
             return _BEGUN.format(
                 title=title,
                 code=code,
-                package=package,
+                first=first,
                 pack=code.rpartition(".")[0],
                 name=last_of(code),
                 imported=dedent(imports),
@@ -162,7 +160,7 @@ class Guard(NamedTuple):
             known=indent("\n".join(self.statements), "    "),
             test=self.test,
             reason=f"{self.test} does not hold ({self.place})",
-            first=f"import {package}\n\n    " if package else "",
+            first=indent(first, "    "),
             pack=code.rpartition(".")[0],
             name=last_of(code),
             imported=imports,

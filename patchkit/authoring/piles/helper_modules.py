@@ -166,10 +166,10 @@ def is_kept_off(module: str, with_rows: Iterable[str]) -> bool:
     return common_package(beside) != ""
 
 
-def begun_package(
+def begun_import(
     reader: PileReader, readers: Sequence[PileReader], with_rows: Collection[str]
 ) -> str:
-    """Return the package that a body has to import before it imports the code of a module.
+    """Return the import of a package that a body needs before it imports the code of a module.
 
     The code may import another module of the pile, and so the outermost package, which may import
     the modules with rows: there it would find the code half imported. Who imports the pile's own
@@ -181,7 +181,7 @@ def begun_package(
         with_rows: The names of the modules from which rows are made.
 
     Returns:
-        The outermost package; '' if nothing has to be imported first.
+        The import of the outermost package, as two lines; '' if nothing has to be imported first.
     """
     if not is_kept_off(reader.module.name, with_rows):
         return ""  # then the pack has a copy of what it imports
@@ -194,7 +194,7 @@ def begun_package(
     ]
     is_imported = any(each.module.name in others for each in readers)
     if is_imported and not _imported_by(top, readers).isdisjoint(with_rows):
-        return top
+        return f"import {top}\n\n"
     return ""
 
 
