@@ -262,6 +262,9 @@ def lost_packages(top: str) -> set[str]:
 
     Args:
         top: The top-level package of those to look for.
+
+    Returns:
+        Their dotted names.
     """
     lost: set[str] = set()
     for name in list(sys.modules):
