@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.fingerprint import of_nodes
-from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
 from patchkit.authoring.diffs.changed_imports import (
     binds,
     changed_imports,
@@ -26,6 +26,7 @@ from patchkit.authoring.diffs.present_members import is_field, is_present, new_f
 from patchkit.authoring.diffs.stale_uses import ChangedNames, StaleUse, stale_uses
 from patchkit.authoring.diffs.table_items import ChangedItem, changed_items
 from patchkit.authoring.diffs.unexpressed import UnexpressedCode
+from patchkit.authoring.source.decorators import kept_decorators, makes_descriptor
 from patchkit.authoring.source.definitions import Definitions, is_for_types, names_in
 from patchkit.authoring.source.edits import edits
 from patchkit.authoring.source.subclasses import does_nothing
@@ -298,6 +299,8 @@ class ModuleDifference:
             text = self._with_new_defaults(name, node) or self.after.text(node)
             text_edits = edits(self.before.text(old), text)
         if text_edits is None:
+            if isinstance(node, DEFS) and isinstance(old, DEFS):
+                _refuse_lost_kind(old, node)
             by = self.code.write(name)
             return [self._replaced(target, by, unrelated=not made_alike(old, node))]
         self._names_in_edits |= names_in(node)
@@ -379,3 +382,18 @@ class ModuleDifference:
                 change = Replace(target, by=name, unrelated=True)
             self.code.imports[name] = statement
             self.changes.insert(0, change)  # before the Edits that use the name
+
+
+def _refuse_lost_kind(old: Def, new: Def) -> None:
+    """Raise ScaffoldError if a plain method takes the place of a static method or the like.
+
+    Args:
+        old: The method of the release.
+        new: What the diff makes of it.
+    """
+    for decorator in kept_decorators(old, new, unrelated=True):
+        if makes_descriptor([decorator]):
+            kind = ast.unparse(decorator)
+            raise ScaffoldError(
+                f"it is no {kind} any more, and a row's function would stay one"
+            )

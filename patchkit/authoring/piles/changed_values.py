@@ -4,6 +4,7 @@ The program `observing` loads this file in a child process; it imports nothing b
 """
 
 import contextlib
+import functools
 import inspect
 import sys
 from collections.abc import Iterable
@@ -15,6 +16,15 @@ _INNER = ("__func__", "fget", "func", "__wrapped__")
 """The attributes in which descriptors and decorated functions have the function itself."""
 _VARIABLE_ARGUMENTS = 0x04 | 0x08
 """Flags of code that takes `*args` or `**kwargs`."""
+_RESULTS = (
+    inspect.CO_COROUTINE
+    | inspect.CO_GENERATOR
+    | inspect.CO_ASYNC_GENERATOR
+    | inspect.CO_ITERABLE_COROUTINE
+)
+"""Flags of code that returns something else than it computes, such as a coroutine."""
+_KINDS_OF_METHODS = (classmethod, property, functools.cached_property)
+"""What a row makes of any function that it puts in the place of one of them."""
 _BY_POSITION = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -52,6 +62,10 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
     if not is_new and is_code(original):
         copies = [":".join(name) for name in names]
     inherited = _inherited(module, qualname)
+    form = difference.form
+    replaced = inherited if is_new else original
+    if form == "attribute" and _changes_kind(value, replaced):
+        form = "kind"
     is_unrelated = False
     if not is_new:
         is_unrelated = _is_unrelated(value, original)
@@ -68,7 +82,7 @@ def described(difference: Any, names: Iterable[tuple[str, str]]) -> dict[str, An
         "copies": copies,
         "is_inherited": inherited is not _MISSING,
         "is_code": is_code(value),
-        "form": difference.form,
+        "form": form,
         "same_as": difference.same_as,
         "own": _own_path(value),
         "factory": _factory(value, original),
@@ -248,8 +262,37 @@ def _is_unrelated(value: Any, original: Any) -> bool:
         # By `__mro__`: a metaclass may refuse `issubclass`, as that of a TypedDict does.
         return not _is_a(value, type) or original not in value.__mro__
     if _is_a(original, FunctionType) and _is_a(value, FunctionType):
+        if _returns_another_kind(value, original):
+            return True
         return not _takes_calls_of(value, original)
     return is_code(original)
+
+
+def _changes_kind(value: Any, original: Any) -> bool:
+    """Return whether a plain method takes the place of a class method, a property or the like.
+
+    A row would make another one of that kind of it. A static method counts if its replacement is
+    given an instance.
+    """
+    if not _is_a(value, FunctionType):
+        return False
+    if _is_a(original, staticmethod):
+        code: CodeType = value.__code__
+        return code.co_varnames[: code.co_argcount][:1] == ("self",)
+    return _is_a(original, _KINDS_OF_METHODS)
+
+
+def _returns_another_kind(value: FunctionType, original: FunctionType) -> bool:
+    """Return whether one of two functions gives a coroutine, a generator or the like.
+
+    Of a decorated function that is not known, and no row asks for it.
+    """
+    for function in (value, original):
+        if hasattr(function, "__wrapped__"):
+            return False
+    found = value.__code__.co_flags & _RESULTS
+    expected = original.__code__.co_flags & _RESULTS
+    return found != expected
 
 
 def _takes_calls_of(value: FunctionType, original: FunctionType) -> bool:

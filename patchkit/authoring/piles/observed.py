@@ -37,7 +37,8 @@ class ObservedChange:
         is_inherited: Whether it is an attribute of a class that a base of the class has, too.
         is_code: Whether the new value is code or a descriptor.
         form: `attribute`, `field` (of a dataclass), `item` (of a container or of an instance),
-            `content` (what was changed in place, without what its items say) or `deleted`.
+            `content` (what was changed in place, without what its items say), `kind` (a plain
+            method in the place of a property or the like) or `deleted`.
         same_as: What all names of the same item have in common; '' for an attribute.
         own: Where the new value itself is found, as `module:name`; '' where it is not.
         factory: The function that has made the new value of the original alone; '' for none.

@@ -75,6 +75,9 @@ class OwnObjects:
             if not path:
                 is_closure = True
                 continue
+            # A Decorate would refuse what callers of the original cannot use.
+            if not change.own and change.is_unrelated:
+                return ()
             # Two objects of one name would hide one another in a body.
             if paths.setdefault(name, path) != path:
                 return ()
@@ -133,6 +136,9 @@ class OwnObjects:
             if factory is None or is_only_inherited:
                 return ()
             if factory.uses_original and not change.is_function:
+                return ()
+            is_decorated = not (change.own or change.is_new or factory.is_constant)
+            if is_decorated and change.is_unrelated:
                 return ()
         if not self._take_modules({function.module}):
             return ()

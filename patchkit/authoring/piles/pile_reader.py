@@ -13,6 +13,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
 )
 from patchkit.analysis.uses.scopes import imported
+from patchkit.authoring.piles.changed_again import refuse_what_is_changed_again
 from patchkit.authoring.piles.other_changes import (
     changed_by_calls,
     foreign,
@@ -26,19 +27,9 @@ from patchkit.authoring.piles.placements import (
     StatementContext,
 )
 from patchkit.authoring.piles.read_again import refuse_what_is_read_again
-from patchkit.authoring.source.calls_at_import import (
-    called_at_import,
-    called_by_statements,
-    called_repeatedly,
-    made_in_function,
-    needs_no_arguments,
-)
-from patchkit.authoring.source.definitions import names_in
-from patchkit.authoring.source.loops import (
-    made_in,
-    swept,
-    value_in_turn,
-)
+from patchkit.authoring.piles.runs_at_import import RunsAtImport
+from patchkit.authoring.source.calls_at_import import needs_no_arguments
+from patchkit.authoring.source.loops import swept, value_in_turn
 from patchkit.authoring.source.main_programs import is_main_program
 from patchkit.authoring.source.name_scopes import NameScope, parameters_of
 
@@ -48,9 +39,6 @@ Dialect = Callable[["PileReader", ast.stmt, StatementContext], Iterable[Placemen
 # Why no row can do what a statement does, for the report of `patchkit adopt`.
 _MUTATES = "it changes or deletes what is there, or sets it as no row does"
 _NAME_UNKNOWN = "the name that it sets is not told"
-_DIFFERS_BY_TURN = "what it sets differs from turn to turn of a loop, and has no name"
-_DIFFERS_BY_CALL = "what it sets is made anew by each call of its function"
-_CONDITIONAL_LOOP = "it is a loop that runs under a condition, or in a function"
 
 
 class PileReader:
@@ -69,16 +57,13 @@ class PileReader:
         self.imports: list[PileImport] = []
         self.scope = NameScope()
         self._dialects = dialects
-        self._run_at_import = called_at_import(module.tree)
+        self._runs_at_import = RunsAtImport(module.tree)
         # Any of these may be called to patch, also by the decorator that registers it.
         self._perhaps_called = {
             node.name
             for node in module.tree.body
             if isinstance(node, DEFS) and needs_no_arguments(node)
         }
-        # "" stands for the module itself.
-        self._run_unconditionally = {"", *called_by_statements(module.tree)}
-        self._run_repeatedly = called_repeatedly(module.tree)
         self._unread_functions = deque[
             tuple[ast.FunctionDef | ast.AsyncFunctionDef, StatementContext]
         ]()
@@ -94,6 +79,7 @@ class PileReader:
             name = context.function if is_method else function.name
             self._read_block(function.body, StatementContext(scope, function=name))
         refuse_what_is_read_again(self.placements, self.module, self.scope)
+        refuse_what_is_changed_again(self.placements, self._runs_at_import)
 
     @property
     def expressible(self) -> list[Placement]:
@@ -143,8 +129,8 @@ class PileReader:
         self, node: ast.stmt, context: StatementContext, *, is_read: bool = True
     ) -> None:
         """Record what the calls in a statement change, such as `lib.NAMES.append(1)`."""
-        functions = {"", *self._run_at_import, *self._perhaps_called}
-        is_run = context.function in functions
+        function = context.function
+        is_run = self._runs_at_import.has(function) or function in self._perhaps_called
         for part, names in changed_by_calls(
             node, context.scope, is_run=is_run, is_read=is_read
         ):
@@ -176,6 +162,9 @@ class PileReader:
             self._read_block(node.body, context.under(node.test))
             self._read_block(node.orelse, context.unless(node.test))
         elif isinstance(node, ast.With):
+            for item in node.items:
+                if item.optional_vars is not None:
+                    self._refuse_stores(node, item.optional_vars, context)
             self._read_block(node.body, context.under_block("with"))
         elif isinstance(node, ast.Try):
             inner = context.under_block("try")
@@ -300,6 +289,7 @@ class PileReader:
 
     def _read_loop(self, node: ast.For, context: StatementContext) -> None:
         """Read a `for` loop: turn by turn if it goes through a tuple or list that it spells out."""
+        self._refuse_stores(node, node.target, context)
         if "sys.modules" in ast.unparse(node.iter):
             self._read_sweep(node, context)
             return
@@ -361,39 +351,10 @@ class PileReader:
             placement.text = "pass"
             loop_statements = len(context.loop.body) + len(context.loop.orelse)
             is_named = is_named and loop_statements == 1
-        placement.reason = self._reason(placement, context, is_named=is_named)
-        return placement
-
-    def _reason(
-        self, placement: Placement, context: StatementContext, *, is_named: bool
-    ) -> str:
-        """Return why no row can do what a statement does; '' where one can.
-
-        Args:
-            placement: The placement of the statement.
-            context: The code around it.
-            is_named: Whether the value has a name even without the loop around the statement.
-        """
-        function = context.function
-        if function and function not in self._run_at_import:
-            return f"it is set when {function} runs, not as the module is imported"
-        is_conditional = (
-            bool(context.conditions) or function not in self._run_unconditionally
+        placement.reason = self._runs_at_import.reason(
+            placement, context, is_named=is_named
         )
-        if placement.text == "pass" and is_conditional:
-            return _CONDITIONAL_LOOP
-        # Where the whole loop is replaced, only a value with a name is left.
-        loses_value = placement.node is context.loop and not is_named
-        if loses_value or context.depends_on_loop:
-            return _DIFFERS_BY_TURN
-        used = names_in(placement.value)
-        if context.loop is not None and made_in(context.loop.body) & used:
-            return _DIFFERS_BY_TURN
-        if function in self._run_repeatedly and made_in_function(
-            self.module.tree, function
-        ).intersection(used):
-            return _DIFFERS_BY_CALL
-        return ""
+        return placement
 
     def _foreign(self, dotted_names: Iterable[str]) -> list[str]:
         """Keep the dotted names of other modules' attributes."""

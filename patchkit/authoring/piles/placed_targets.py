@@ -8,29 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.opening import installed
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.special_places import PARTS_OF_FUNCTIONS
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.resolving.syntax import (
-    DEFS,
-    Signature,
-    dotted,
-    signature_of,
-)
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.piles.hooks import HOOK_OF_CLASS, REPLACE
 from patchkit.authoring.piles.pile_imports import is_used_elsewhere
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
+from patchkit.authoring.piles.replaced_kinds import FUNCTIONS, METHODS, kind_fault
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError, VersionError
 
 _PARTS_OF_FUNCTIONS = PARTS_OF_FUNCTIONS | {"__annotations__"}
-FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
-METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
 
 
 @dataclass
@@ -225,63 +217,26 @@ def can_be_wrapped(
     return not is_used_elsewhere(reader, readers, names)
 
 
-def hook_fault(placement: Placement, placed: PlacedTarget) -> str:
-    """Return why SGLang's registry hooks nothing, or not what a placement says; '' if it does.
+def fault_of(reader: PileReader, placement: Placement, placed: PlacedTarget) -> str:
+    """Return why no row does what a placement does to a target that may be there; '' for none.
 
     Args:
-        placement: The placement, perhaps of a hook.
-        placed: Its target.
+        reader: The reader of the module that sets it.
+        placement: The placement.
+        placed: The target.
     """
-    if not placement.hook:
+    if placement.hook:
+        return _hook_fault(placement, placed)
+    if placed.facts is None:
         return ""
+    return kind_fault(reader, placement, placed.facts)
+
+
+def _hook_fault(placement: Placement, placed: PlacedTarget) -> str:
+    """Return why SGLang's registry hooks nothing, or not what a placement says; '' if it does."""
     if placed.is_absent:
         return f"the release has no {placed.target}: SGLang logs that, and goes on"
     is_class = placed.facts is not None and placed.facts.kind == str(Kind.CLASS)
     if is_class and placement.hook != REPLACE:
         return HOOK_OF_CLASS
     return ""
-
-
-def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:
-    """Return whether callers of an original may fail with its replacement.
-
-    The row then needs `unrelated=True`.
-
-    Args:
-        reader: The reader of the module that sets the replacement.
-        placement: The placement of the replacement.
-        facts: The facts of the original.
-    """
-    # What is not present for certain may be a class, too.
-    if not facts.is_present or facts.kind == str(Kind.CLASS):
-        return not _derives(reader, placement)
-    if facts.kind not in FUNCTIONS | METHODS or facts.signature is None:
-        return False
-    signature = _signature(reader, placement)
-    return signature is None or refused_call(facts.signature, signature) is not None
-
-
-def _signature(reader: PileReader, placement: Placement) -> Signature | None:
-    """Return the signature of the function that a placement sets.
-
-    None where it is no function of the module, or the module has several of that name.
-    """
-    name = dotted(placement.value)
-    signatures = [
-        signature_of(node.args)
-        for node in ast.walk(reader.module.tree)
-        if isinstance(node, DEFS) and node.name == name
-    ]
-    return signatures[0] if len(signatures) == 1 else None
-
-
-def _derives(reader: PileReader, placement: Placement) -> bool:
-    """Return whether a placement sets a class that derives from the class that it replaces."""
-    name = dotted(placement.value)
-    for node in reader.module.tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            for base in node.bases:
-                base_names = reader.scope.dotted_names_of(base)
-                if not set(placement.dotted_names).isdisjoint(base_names):
-                    return True
-    return False

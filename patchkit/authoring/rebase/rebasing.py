@@ -12,7 +12,8 @@ from pathlib import Path
 
 from patchkit.analysis.check.added_names import AddedNames
 from patchkit.analysis.check.comparison import Comparison, compare
-from patchkit.analysis.check.coverage import Coverage, package_of
+from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.packages import package_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
@@ -30,11 +31,7 @@ from patchkit.authoring.rebase.carried_sets import (
 )
 from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
 from patchkit.authoring.rebase.moved_names import moved_uses, with_moved
-from patchkit.authoring.rebase.ranges import (
-    carried_requirements,
-    split_at,
-    version_of,
-)
+from patchkit.authoring.rebase.ranges import carried_requirements, split_at, version_of
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.authoring.source.definitions import Definitions

@@ -20,6 +20,8 @@ _SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _SHELL_OF_SUFFIX = {".sh": "sh", ".bash": "bash", ".zsh": "zsh", ".ksh": "ksh"}
 _OWN_NAME = re.compile(r"\$BASH_SOURCE\b(?!\[)|\$\{BASH_SOURCE(?:\[0\])?\}")
 """How a script of bash asks for its own file, which `bash -c` does not say."""
+_LONGEST_ARGUMENT = 100_000
+"""How many bytes a text may have that a shell is given as an argument: Linux takes 131,071."""
 
 
 def plan_scripts(scripts: Iterable[str], workspace: Workspace) -> ScriptPlan:
@@ -73,12 +75,15 @@ def _read(file: Path) -> str:
     """Read a script.
 
     Raises:
-        ScaffoldError: It cannot be read.
+        ScaffoldError: It cannot be read, or it is no text.
     """
     try:
-        return file.read_text("utf-8")
+        text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScaffoldError(f"{file}: {error}, expected a script") from error
+    if "\0" in text:
+        raise ScaffoldError(f"{file}: found a zero byte in it, expected a script")
+    return text
 
 
 def _step(
@@ -106,6 +111,10 @@ def _step(
     if program in _SHELLS:
         # The text is no file, so that `original`, behind it, is what `$0` is in it.
         changed_text = _OWN_NAME.sub("$0", changed_text)
+        if len(changed_text.encode()) > _LONGEST_ARGUMENT:
+            changed_file = workspace.tools / f"script_{number}.sh"
+            changed_file.write_text(changed_text, "utf-8")
+            changed_text = f". {shlex.quote(str(changed_file))}"
         command = [*interpreter, "-c", changed_text, original, *arguments]
     elif program.startswith("python"):
         # The runner runs the changed file, and lets it take itself for the original.

@@ -67,7 +67,7 @@ for argument in "$@"; do
     fi
     case "{name} $argument" in
         "patch --dry-run") exec {editor} "$@" ;;
-        "patch "*) edits=1 ;;
+        "patch "* | "ed "* | "ex "*) edits=1 ;;
         *" --in-place"* | *" -i"* | *" -"[0-9Eacnlprsuz]*i*) edits=1 ;;
     esac
 done

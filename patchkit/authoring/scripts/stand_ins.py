@@ -31,7 +31,7 @@ INSTALLERS = (
 )
 """Programs that install things, of which nothing is run."""
 PIP = ("pip", "pip3")
-EDITORS = ("awk", "gawk", "mawk", "patch", "perl", "sed")
+EDITORS = ("awk", "ed", "ex", "gawk", "mawk", "patch", "perl", "sed")
 """Programs that edit files, which are run, and watched."""
 _OTHER_VARIABLES = ("PATCHKIT", "PYTHON")
 """How the variables begin that scripts do not get from here."""

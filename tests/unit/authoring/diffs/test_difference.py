@@ -180,3 +180,15 @@ def test_a_new_field_of_a_dataclass_is_an_add_field() -> None:
 def test_what_is_no_python_is_refused() -> None:
     with pytest.raises(UpstreamError, match=r"up/mod\.py: this Python cannot parse it"):
         difference("up/mod.py", b"def", b"")
+
+
+@pytest.mark.parametrize("kind", ["staticmethod", "classmethod", "property"])
+def test_a_method_that_loses_its_kind_is_listed(kind: str) -> None:
+    """A plain function in its place would stay a static method, a class method or a property."""
+    old = f"class C:\n    @{kind}\n    def f(self):\n        return 1\n"
+    new = old.replace(f"    @{kind}\n", "")
+    assert not changes(old, new)
+    (reason,) = left(old, new)
+    assert reason.startswith(f"up.mod:C.f: it is no {kind} any more")
+    cached = old.replace(kind, "functools.cache")
+    assert changes(old, cached) == ["Replace up.mod:C.f"]

@@ -82,3 +82,61 @@ def test_a_function_that_takes_the_calls_is_related(
     (difference,) = differences({("up", "f"): plain}, {("up", "f"): value})
     change = changed_values.described(difference, [])
     assert change["is_unrelated"] is expected
+
+
+async def asynchronous(self: Any, a: Any, b: Any = 0) -> None:
+    """Gives a coroutine."""
+
+
+def yielding(self: Any, a: Any, b: Any = 0) -> Any:
+    """Gives a generator."""
+    yield a
+
+
+@pytest.mark.parametrize("original", [asynchronous, yielding])
+def test_a_function_that_returns_another_kind_is_unrelated(original: Any) -> None:
+    """A row refuses a plain function in place of a coroutine function, without `unrelated`."""
+    for value, expected in ((anything, True), (plain, True), (original, False)):
+        after = {("up", "f"): value}
+        for difference in differences({("up", "f"): original}, after):
+            change = changed_values.described(difference, [])
+            assert change["is_unrelated"] is expected
+
+
+class Kinds:
+    """Has methods of each kind."""
+
+    @staticmethod
+    def static(a: Any) -> None:
+        """Gets no instance."""
+
+    @classmethod
+    def of_class(cls, a: Any) -> None:
+        """Gets the class."""
+
+    @property
+    def value(self) -> None:
+        """Gets the instance."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "form"),
+    [
+        ("static", plain, "kind"),
+        ("static", anything, "attribute"),
+        ("static", staticmethod(plain), "attribute"),
+        ("of_class", plain, "kind"),
+        ("of_class", classmethod(plain), "attribute"),
+        ("value", plain, "kind"),
+        ("value", property(plain), "attribute"),
+    ],
+)
+def test_a_plain_method_in_the_place_of_another_kind(
+    name: str, value: Any, form: str
+) -> None:
+    """A row would make a method of that kind of it, so it is left to the call that sets it."""
+    attribute = ("up", f"Kinds.{name}")
+    owner = {("up", "Kinds"): Kinds}
+    before = {**owner, attribute: vars(Kinds)[name]}
+    (difference,) = differences(before, {**owner, attribute: value})
+    assert changed_values.described(difference, [])["form"] == form

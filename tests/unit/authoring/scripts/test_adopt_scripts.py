@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -165,6 +166,32 @@ def test_an_edit_that_does_nothing_is_listed_although_the_script_goes_on(
     assert last["line"] == 2
     assert SITE not in last["code"]
     assert last["code"].partition(" ")[0] in edit
+
+
+@pytest.mark.skipif(not shutil.which("ed"), reason="there is no ed here")
+def test_an_editor_of_lines_is_watched_too(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that fails is listed, although the script goes on."""
+    (here / "fix.sh").write_text(
+        "sed -i 's/LIMIT = 1/LIMIT = 2/' up/lib.py\n"
+        "printf 's/no such text/x/\\nw\\n' | ed -s up/lib.py || true\n"
+    )
+    report = adopted(capsys, "fix.sh", code=1)
+    (edit,) = report["left"]
+    assert edit["code"] == "ed -s up/lib.py"
+    assert edit["reason"].startswith("it ended with")
+
+
+def test_a_long_script_is_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The system takes no argument of its length, and `$0` is the script all the same."""
+    document = "a line of a diff that the script brings\n" * 5000
+    (here / "fix.sh").write_text(
+        f"cat > /dev/null <<'END'\n{document}END\n"
+        '[ $(basename $0) = fix.sh ] && sed -i "s/LIMIT = 1/LIMIT = $1/" up/lib.py\n'
+    )
+    report = adopted(capsys, "fix.sh 7")
+    assert kinds(report) == {"lib": ["Replace"]}
 
 
 def test_a_trial_of_an_edit_is_no_edit(

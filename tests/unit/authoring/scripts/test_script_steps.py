@@ -70,6 +70,7 @@ def test_what_it_names_in_its_folder_is_copied_beside_it(tmp_path: Path) -> None
     [
         ("fix.txt", "words\n", "found a script for nothing, expected a Python file"),
         ("fix", "#!/usr/bin/ruby\n", "found a script for ruby"),
+        ("fix.sh", "\0\1\n", "found a zero byte in it, expected a script"),
         ("Dockerfile", "FROM x\nRUN ls\n", "found no line that edits files of up"),
     ],
 )
