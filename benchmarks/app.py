@@ -15,6 +15,7 @@ from benchmarks import (
     bootstrap,
     calls,
     check_rows,
+    commands,
     cycles,
     drift,
     fits,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _BENCHMARKS: dict[str, Callable[..., Result]] = {
     "start-up": start_up.run,
     "bootstrap": bootstrap.run,
+    "commands": commands.run,
     "imports": imports.run,
     "calls": calls.run,
     "aliases": aliases.run,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from folders import REPOSITORY
 from recipes import RECIPES, Recipe
 
-from patchkit.analysis.check.coverage import allows
 from patchkit.analysis.check.lanes import read_lanes, typed
+from patchkit.analysis.check.packages import allows
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.core.rows.canonical import canonical
 from patchkit.errors import SettingsError, near

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanes import lane_digest, rows_digest
 
-from patchkit.analysis.check.coverage import allows
+from patchkit.analysis.check.packages import allows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

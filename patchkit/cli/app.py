@@ -4,8 +4,8 @@ import ast
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import chain
+from pathlib import Path
 
 import click
 
@@ -79,7 +79,7 @@ class _Commands(click.Group):
 
 def _summary(name: str) -> str:
     """Return the first sentence of a command's help, read from its source without an import."""
-    source = files("patchkit.cli.commands").joinpath(f"{name}.py").read_bytes()
+    source = Path(__file__).with_name("commands").joinpath(f"{name}.py").read_bytes()
     help_text = ""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":

@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
-from patchkit.analysis.check.coverage import package_of
+from patchkit.analysis.check.packages import package_of
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.core.engines.engine import Engine

@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.analysis.upstream.reading.parallel import Progress
+if TYPE_CHECKING:
+    from patchkit.analysis.upstream.reading.parallel import Progress
 
 
 def say(text: str) -> None:
@@ -95,7 +97,7 @@ def _flush_stderr() -> None:
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Progress | None]:
+def progress_bar() -> Iterator["Progress | None"]:
     """Show on stderr how many releases have been read, if it is a terminal.
 
     Yields:

@@ -47,6 +47,11 @@ if __name__ == "__main__":
     print("main", os.getpid(), flush=True)
     sys.stdin.readline()
 """
+AHEAD = """
+import time
+by_the_kernel = time.time
+time.time = lambda: by_the_kernel() + 3600
+"""
 PATCHKIT = (sys.executable, "-m", "patchkit")
 
 
@@ -239,3 +244,31 @@ def test_a_container_beside_the_engine_sees_no_pids_of_it(pack: World) -> None:
     told = json.loads(beside.stdout)
     assert {process["alive"] for process in told["processes"]} == {None}
     assert told["findings"] == []
+
+
+def test_a_pod_whose_clock_is_ahead(pack: World) -> None:
+    """Its processes are as old as they are, and a note says so.
+
+    No kernel has a wall clock for each container, so that of a node is simulated by `time.time`.
+    """
+    ahead = pack.folder / "ahead"
+    ahead.mkdir()
+    (ahead / "sitecustomize.py").write_text(AHEAD)
+    path = f"{ahead}{os.pathsep}{environment(pack)['PYTHONPATH']}"
+    serve = (sys.executable, "serve.py")
+    with (
+        started(pack, *serve) as first,
+        started(pack, *serve, PYTHONPATH=path) as second,
+    ):
+        for pod in (first, second):
+            assert pod.stdout is not None
+            pod.stdout.readline()
+            assert pod.stdout.readline() == "main 1\n"
+        told = picture(pack)
+        for pod in (first, second):
+            pod.communicate("\n", timeout=TIMEOUT)
+    began = [process["started"] for process in told["processes"]]
+    assert max(began) - min(began) < TIMEOUT
+    assert told["findings"] == []
+    (note,) = told["notes"]
+    assert "app 3,600 s ahead" in note or "app 3,599 s ahead" in note

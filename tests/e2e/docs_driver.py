@@ -13,8 +13,8 @@ from typing import Any
 
 import patchkit
 from patchkit import Patch
-from patchkit.analysis.check.coverage import allows
 from patchkit.analysis.check.opening import installed
+from patchkit.analysis.check.packages import allows
 from patchkit.core.rows.declaration import Add, AddField, Change, Provide
 from patchkit.core.versions.installed import Versions
 from patchkit.settings import Settings

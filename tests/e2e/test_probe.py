@@ -3,7 +3,7 @@
 The functions of the targets get a line of source that appends a byte to a file; sizes of files are
 compared with every cell of the probe's answer.
 
-Takes about 5 min.
+Takes about 3 min.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Probed:
         return {target["target"]: target["roles"] for target in self.answer["targets"]}
 
 
-@pytest.fixture(scope="module", params=["fork", "spawn"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("fork", marks=pytest.mark.every_cell), "spawn"]
+)
 def probed(
     request: pytest.FixtureRequest,
     python: Path,

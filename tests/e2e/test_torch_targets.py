@@ -163,6 +163,17 @@ def test_a_function_that_calls_its_operator(bench: Bench) -> None:
     assert torch.equal(torch.ops.pk_up.shift(X), X + 1)
 
 
+@pytest.mark.parametrize("name", ["__lt__", "__eq__", "__sub__"])
+def test_a_special_method_named_as_an_operator(bench: Bench, name: str) -> None:
+    """It is no kernel of `torch.ops.prims.lt`, which has the parameters self and other, too."""
+    exec(
+        f"class Size:\n    def {name}(self, other): return 1",
+        vars(bench.upstream),
+    )
+    bench.wrap(f"Size.{name}")
+    assert getattr(bench.upstream.Size(), name)(2) == 101
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from patchkit.analysis.check.coverage import Coverage, allows
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
     additions_beside,
@@ -12,6 +12,7 @@ from patchkit.analysis.check.exclusion import (
 )
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.judge import Judge
+from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses

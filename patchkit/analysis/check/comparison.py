@@ -5,7 +5,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from patchkit.analysis.check.coverage import Coverage, allows
+from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.lock.format import Lock

@@ -12,13 +12,7 @@ from difflib import get_close_matches
 from itertools import combinations
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.coverage import (
-    Coverage,
-    allows,
-    open_requirements,
-    packages_of,
-    projects_of,
-)
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.entry_names import missing_classes
 from patchkit.analysis.check.findings import (
     REWRITE,
@@ -27,6 +21,12 @@ from patchkit.analysis.check.findings import (
     finding_of_row,
 )
 from patchkit.analysis.check.loading import PackBodies
+from patchkit.analysis.check.packages import (
+    allows,
+    open_requirements,
+    packages_of,
+    projects_of,
+)
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.requiring import slips, unrequired

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from patchkit.analysis.check.compatibility import bases_of
-from patchkit.analysis.check.coverage import Coverage, projects_of
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.declarations import can_meet
+from patchkit.analysis.check.packages import projects_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.resolving.values import Kind

@@ -18,11 +18,11 @@ from patchkit.analysis.check.compatibility import (
     is_default_attribute,
     refused_wrapper_call,
 )
-from patchkit.analysis.check.coverage import packages_of
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.late_attributes import set_by_another_module
+from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.similar_names import splits

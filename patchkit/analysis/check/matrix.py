@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from patchkit.analysis.check.coverage import Coverage, allows
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.lanes import Lane, Lanes
+from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.record import Record

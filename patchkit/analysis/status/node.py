@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,11 +44,11 @@ def look(
             of its processes begin with.
 
     Returns:
-        `journals`: the content of each, by file name. `unreadable`: by file name, why it cannot be
-        read. `processes`: by pid, those that belong to the journals; None if the system has no
-        /proc. `bodies`: by file, the present checksum of each body that a process has loaded.
-        `error`: that no directory is known, or None. `host`, `directory`, and `now` in seconds
-        since the epoch.
+        `journals`: the content of each, by file name. `modified`: by file name, when it changed,
+        by the clock of its folder. `unreadable`: by file name, why it cannot be read. `processes`:
+        by pid, those that belong to the journals; None if the system has no /proc. `bodies`: by
+        file, the present checksum of each body that a process has loaded. `error`: that no
+        directory is known, or None. `host`, `directory`, and `now` in seconds since the epoch.
     """
     directory = directory or os.environ.get("PATCHKIT_JOURNAL")
     host = os.uname().nodename
@@ -65,6 +65,7 @@ def look(
         "error": error,
         "journals": journals,
         "unreadable": unreadable,
+        "modified": _modified(directory, journals),
         "space": _pid_space(),
         "processes": _processes(host, journals, directory, engines),
         "bodies": _bodies(journals),
@@ -134,6 +135,15 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
             else:
                 unreadable[path.name] = str(error.strerror)
     return journals, unreadable
+
+
+def _modified(directory: str | None, names: Iterable[str]) -> dict[str, float]:
+    """Return by name when a file was changed; it is asked after the files were read."""
+    moments: dict[str, float] = {}
+    for name in names:
+        with suppress(OSError):  # somebody has deleted it meanwhile
+            moments[name] = Path(directory or "", name).stat().st_mtime
+    return moments
 
 
 def _bodies(journals: dict[str, bytes]) -> dict[str, str]:

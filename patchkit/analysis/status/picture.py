@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from patchkit.analysis.collection import no_collection
+from patchkit.analysis.status.clocks import align, common_now
 from patchkit.analysis.status.findings import (
     NodeFacts,
     ProcessFinding,
@@ -77,8 +78,10 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     """
     if table is None:
         table = ProcessTable(own_processes())
-    now = max((node.get("now", 0) for node in nodes), default=time.time())
-    processes = _all_processes(nodes, table, now)
+    now = common_now(nodes) or time.time()
+    processes = _processes_of_journals(nodes)
+    clock_notes = align(processes, nodes, now)
+    processes = _all_processes(processes, nodes, table, now)
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
@@ -86,7 +89,7 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     picture.findings += wrong_roles(picture.processes, now)
     picture.findings += (finding for _, finding in differing)
     picture.findings += obstacles(nodes)
-    picture.notes = _notes(nodes, picture)
+    picture.notes = [*_notes(nodes, picture), *clock_notes]
     directories = (node.get("directory") for node in nodes)
     picture.journals = list(dict.fromkeys(filter(None, directories)))
     if not picture.processes and not picture.findings:
@@ -99,11 +102,12 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
 
 
 def _all_processes(
-    nodes: Sequence[NodeFacts], table: ProcessTable, now: float
+    processes: list[ProcessStatus],
+    nodes: Sequence[NodeFacts],
+    table: ProcessTable,
+    now: float,
 ) -> list[ProcessStatus]:
-    """List the processes of all journals, and those that should have written one."""
-    with no_collection():
-        processes = _processes_of_journals(nodes)
+    """List the processes of journals, and those that should have written one."""
     running = _running(nodes)
     for process in processes:
         process.alive = _is_alive(process, running)
@@ -119,10 +123,18 @@ def _all_processes(
 def _processes_of_journals(nodes: Iterable[NodeFacts]) -> list[ProcessStatus]:
     """Read the processes of all journals, the oldest first."""
     journals: dict[str, bytes] = {}
+    modified: dict[str, float] = {}
     for node in nodes:  # nodes that share a directory list the same journals
         journals.update(node.get("journals", {}))
-    parsed = (parse_journal(name, data) for name, data in journals.items())
-    return _distinct(filter(None, parsed))
+        modified.update(node.get("modified", {}))
+    processes: list[ProcessStatus] = []
+    with no_collection():
+        for name, data in journals.items():
+            process = parse_journal(name, data)
+            if process is not None:
+                process.modified = modified.get(name)
+                processes.append(process)
+        return _distinct(processes)
 
 
 def _running(nodes: Iterable[NodeFacts]) -> Running:

@@ -253,6 +253,7 @@ class ProcessStatus:
         reason: Why it counts as not reached.
         alive: Whether it runs; None where that is not known.
         parent: The process that started it; None where that is not known.
+        modified: When its journal was changed, by the clock of the folder; None if not known.
     """
 
     host: str
@@ -287,6 +288,7 @@ class ProcessStatus:
     reason: str = ""
     alive: bool | None = None
     parent: "ProcessStatus | None" = None
+    modified: float | None = None
 
     def counts_in(self, space: str) -> bool:
         """Whether its pid may be one of a pid namespace; True if either is not known.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import decode_source
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.authoring.piles.asked_modules import waiting
 from patchkit.authoring.piles.guards import bound
 from patchkit.authoring.piles.hooks import decorator_text
 from patchkit.authoring.piles.pile_files import file_changes
@@ -59,6 +60,7 @@ class BodyText:
         self._value_names: dict[ast.AST, str] = {}
         self._condition_names: dict[tuple[str, str], str] = {}
         self._functions: dict[str, str] = {}
+        self._conditional: list[ast.stmt] = []
         self._bound_once = self._names_bound_once()
         definitions = {
             node.name for node in self._tree.body if isinstance(node, SCOPES)
@@ -183,6 +185,7 @@ class BodyText:
             return None
         path = self._reader.module.path
         line = placement.statement.lineno
+        self._conditional.append(placement.statement)
         function_name = f"when_{name}"
         function = _WHEN.format(name=name, path=path, line=line)
         self._functions[function_name] = function
@@ -321,10 +324,11 @@ class BodyText:
             # which is before the row is applied.
             elif is_check(node) and names_in(node) & values:
                 self._cut(node)
-        name = self._free("FILE_OF_PILE")
+        reader, source = self._reader, self._source
         changes = [
             *self._changes,
-            *file_changes(self._reader.module, self._source, name),
+            *file_changes(reader.module, source, self._free("FILE_OF_PILE")),
+            *waiting(reader, source, self._conditional, self._free("wait_for")),
         ]
         changed_source = applied(self._source, changes)
         text = changed_source.decode().rstrip()

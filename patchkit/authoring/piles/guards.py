@@ -6,12 +6,13 @@ A pile is a package that patches upstream as it is imported. Where it imports a 
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES
 from patchkit.analysis.uses.scopes import stored
 from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
+from patchkit.authoring.piles.asked_modules import waiting_of_guard
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import PileImport
 from patchkit.authoring.piles.version_expressions import Upstream
@@ -24,7 +25,7 @@ _GUARDED = '''# {title}
 """Takes what the row needs of `{code}`, as {place} imports it."""
 
 
-def when():
+{waiting}def when():
     """Ask what {place} asks."""
 {known}
     if {test}:
@@ -33,7 +34,12 @@ def when():
 
 
 if when() is True:
-    from {pack} import {name} as code{imported}
+{first}    from {pack} import {name} as code{imported}
+'''
+_BEGUN = '''# {title}
+"""Imports `{code}` after the pile's package, as whoever imports the pile's module does."""
+
+{first}from {pack} import {name} as code{imported}
 '''
 _OLD_PILE = '''"""Whoever imports a module of {bases} gets the pack's: the pile patches nothing."""
 
@@ -127,41 +133,56 @@ class Guard(NamedTuple):
     place: str = ""
     remarks: Sequence[tuple[str, str]] = ()
 
-    def body(self, code: str, names: Sequence[str], title: str) -> str:
+    def body(self, code: str, names: Sequence[str], title: str, first: str) -> str:
         """Return the text of a body that imports the module's code only if the test holds.
 
         Args:
             code: The module of the pack that has the code.
             names: The functions of the code to which the rows refer, for `when` and `verify`.
             title: The comment of the first line.
+            first: The import that comes first, with an empty line; '' for none.
         """
         imports = indent(f"\n{from_import(code, names)}", "    ") if names else ""
+        if not self.test:
+            return _BEGUN.format(
+                title=title,
+                code=code,
+                first=first,
+                pack=code.rpartition(".")[0],
+                name=last_of(code),
+                imported=dedent(imports),
+            )
         return _GUARDED.format(
             title=title,
             code=code,
             place=self.place,
+            waiting=waiting_of_guard(self.statements),
             known=indent("\n".join(self.statements), "    "),
             test=self.test,
             reason=f"{self.test} does not hold ({self.place})",
+            first=indent(first, "    "),
             pack=code.rpartition(".")[0],
             name=last_of(code),
             imported=imports,
         )
 
 
-def guarded(row: Patch) -> Patch:
+def guarded(row: Patch, *, has_test: bool) -> Patch:
     """Return a row that refers to a guarded body: `by="code.f"` in place of `by="f"`.
 
-    A guarded body imports the module with the code only if the guard's test holds.
+    A guarded body imports the module with the code: only if the guard's test holds, or after the
+    pile's outermost package.
 
     Args:
         row: The row as it refers to the module with the code.
+        has_test: Whether the guard has a test.
     """
     changes = tuple(
         change.__replace__(by=CODE + change.body_name) for change in row.changes
     )
     # "when" is the function of the guarded body that asks the guard's test.
-    return row.__replace__(changes=changes, when=row.when or "when")
+    own_when = "when" if has_test else None
+    return row.__replace__(changes=changes, when=row.when or own_when)
 
 
 def common_package(modules: Iterable[str]) -> str:

@@ -6,7 +6,14 @@ upstream itself, that import would make the pile's own changes beside the rows.
 """
 
 import ast
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Protocol
 
 from patchkit.analysis.uses.scopes import imported
@@ -157,3 +164,56 @@ def is_kept_off(module: str, with_rows: Iterable[str]) -> bool:
     top = module.partition(".")[0]
     beside = [name for name in with_rows if name.partition(".")[0] == top]
     return common_package(beside) != ""
+
+
+def begun_import(
+    reader: PileReader, readers: Sequence[PileReader], with_rows: Collection[str]
+) -> str:
+    """Return the import of a package that a body needs before it imports the code of a module.
+
+    The code may import another module of the pile, and so the outermost package, which may import
+    the modules with rows: there it would find the code half imported. Who imports the pile's own
+    module imports that package first.
+
+    Args:
+        reader: The reader of the module.
+        readers: The readers of all modules of the pile.
+        with_rows: The names of the modules from which rows are made.
+
+    Returns:
+        The import of the outermost package, as two lines; '' if nothing has to be imported first.
+    """
+    if not is_kept_off(reader.module.name, with_rows):
+        return ""  # then the pack has a copy of what it imports
+    top = reader.module.name.partition(".")[0]
+    others = [
+        name
+        for pile_import in reader.imports
+        for name in _with_packages(pile_import.module)
+        if name.partition(".")[0] == top and name not in with_rows
+    ]
+    is_imported = any(each.module.name in others for each in readers)
+    if is_imported and not _imported_by(top, readers).isdisjoint(with_rows):
+        return f"import {top}\n\n"
+    return ""
+
+
+def _imported_by(package: str, readers: Sequence[PileReader]) -> set[str]:
+    """Return the modules of a pile whose import the import of a package may lead to."""
+    imports_of = {reader.module.name: reader.imports for reader in readers}
+    found = set[str]()
+    unread = [package]
+    while unread:
+        name = unread.pop()
+        if name in found or name not in imports_of:
+            continue
+        found.add(name)
+        for pile_import in imports_of[name]:
+            unread += _with_packages(pile_import.module)
+    return found
+
+
+def _with_packages(module: str) -> list[str]:
+    """Return the name of a module, and those of the packages that it lies in."""
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)]

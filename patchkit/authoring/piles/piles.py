@@ -21,6 +21,7 @@ from patchkit.authoring.piles.guards import (
 from patchkit.authoring.piles.helper_modules import (
     NO_PACKAGE,
     add_helpers,
+    begun_import,
     imports_of_pile,
     is_kept_off,
     texts_of,
@@ -42,6 +43,7 @@ from patchkit.authoring.piles.replaced_kinds import METHODS, is_unrelated
 from patchkit.authoring.piles.row_names import body_word, row_name, unused
 from patchkit.authoring.piles.version_expressions import Upstream
 from patchkit.authoring.piles.version_tests import narrow
+from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import (
     Add,
     Change,
@@ -84,8 +86,8 @@ class PileRows(AdoptedRows):
     def __post_init__(self) -> None:
         self._imported = imported_modules(self.readers)
         expressible = [reader for reader in self.readers if reader.expressible]
-        self._patching = {reader.module.name for reader in expressible}
-        self.base = common_package(self._patching)
+        self.modules_with_rows = {reader.module.name for reader in expressible}
+        self.base = common_package(self.modules_with_rows)
         """The package that contains all modules with rows; '' where there is none."""
 
     @property
@@ -194,7 +196,7 @@ class PileRows(AdoptedRows):
         is_imported = name in self._imported or reader.module.is_package
         imported_neighbours = [
             neighbour
-            for neighbour in self._patching & self._imported
+            for neighbour in self.modules_with_rows & self._imported
             if neighbour.startswith(f"{parent}.")
         ]
         not_imported = f"{parent} does not import {name}; --only {name} adopts it"
@@ -227,8 +229,10 @@ class _ModuleRows:
         self._body_name = f"patch_{word}"
         self._expressible = reader.expressible
         only_builds = all(placement.builds for placement in self._expressible)
+        self._first = begun_import(reader, pile.readers, pile.modules_with_rows)
+        self._is_guarded = bool(guard.test or self._first)
         # If the body `patch_x` has other text than the module, the module's is in `code_x`.
-        prefix = "code" if guard.test or only_builds else "patch"
+        prefix = "code" if self._is_guarded or only_builds else "patch"
         self.code = f"{pile.pack}.{prefix}_{word}"
         title = f"Adopted from {pile.origin}: {reader.module.path}"
         self._title = " ".join(title.split())
@@ -247,9 +251,7 @@ class _ModuleRows:
         ]
         if rows:
             pile.bodies[last_of(self.code)] = body.text(self._title)
-        if rows and self._guard.test:
-            rows = self._guarded(rows)
-        pile.patches += rows
+            pile.patches += self._guarded(rows) if self._is_guarded else rows
 
     def _guarded(self, rows: Sequence[Patch]) -> list[Patch]:
         """Write the body that imports the code only if the guard holds, for the rows to refer to.
@@ -266,17 +268,17 @@ class _ModuleRows:
             conditions = [row.when, row.verify]
             conditions += [getattr(change, "when", None) for change in row.changes]
             names.update(name for name in conditions if name)
-            guarded_rows.append(guarded(row))
-        text = self._guard.body(self.code, sorted(names), self._title)
+            guarded_rows.append(guarded(row, has_test=bool(self._guard.test)))
+        text = self._guard.body(self.code, sorted(names), self._title, self._first)
         self._pile.bodies[self._body_name] = text
         return guarded_rows
 
     def _groups(self, body: BodyText) -> Iterator[tuple[Placement, Sequence[Change]]]:
         """Yield the first placement of each row, with the row's changes."""
-        placements_by_key: dict[str, list[Placement]] = {}
-        for placement in self._expressible:
-            key = placement.key or placement.function
-            placements_by_key.setdefault(key, []).append(placement)
+        placements_by_key = grouped(
+            (placement.key or placement.function, placement)
+            for placement in self._expressible
+        )
         for placements in sorted(
             placements_by_key.values(), key=lambda group: group[0].priority
         ):
@@ -332,7 +334,7 @@ class _ModuleRows:
         change = next(iter(row.changes))
         factory = change.body_name
         body_name = f"patch_{row.name.replace('-', '_')}_built"
-        head = f"# {self._title}\nfrom {self.code} import {factory}\n"
+        head = f"# {self._title}\n{self._first}from {self.code} import {factory}\n"
         self._pile.bodies[body_name] = f"{head}\nbuilt = {factory}()\n"
         return row.__replace__(
             body=body_name, changes=(change.__replace__(by="built"),)
@@ -384,8 +386,7 @@ class _ModuleRows:
             package = self.reader.module.name.partition(".")[0]
             return Decorate(str(target), by=decorator, when=when, rebind=(package,))
         # A name of a module that was imported from the module that defines it.
-        is_copy = facts.module not in ("", target.module) and "." not in target.qualname
-        if is_copy:
+        if facts.module not in ("", target.module) and "." not in target.qualname:
             self._pile.by_hand[str(target)] = f"{facts.module}:{facts.qualname}"
         if facts.state == "absent" or (placement.is_new and not facts.is_present):
             return Add(str(target), by=by, when=when, rebind=False)

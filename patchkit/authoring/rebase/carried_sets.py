@@ -1,9 +1,11 @@
-"""Carries an AfterImport to a later release, with the targets that its call sets."""
+"""Carries an AfterImport to a later release, and refuses targets that cannot be carried."""
+
+from collections.abc import Iterable
 
 from patchkit.analysis.check.comparison import Comparison, compare
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.rebase.carried import CarriedChanges
-from patchkit.core.rows.declaration import AfterImport
+from patchkit.core.rows.declaration import AfterImport, Change
 from patchkit.core.rows.target import Target
 from patchkit.errors import ScaffoldError
 
@@ -50,3 +52,22 @@ def refuse_absent(comparison: Comparison, message: str = "") -> None:
         if not side.facts.is_present:
             reason = side.facts.reason or "it is not there"
             raise ScaffoldError(f"{message}{side.release}: {reason}")
+
+
+def refuse_second_change(comparison: Comparison, changes: Iterable[Change]) -> None:
+    """Raise ScaffoldError if a target moved to one that another change of the row has already.
+
+    A pile sets a function and, by hand, its copies. If a later release no longer makes one of the
+    copies, what is found in its place is the function itself.
+
+    Args:
+        comparison: the target in both releases.
+        changes: the changes of the row for the later release.
+    """
+    new_target = comparison.new.place
+    if any(change.place == new_target for change in changes):
+        message = (
+            f"{comparison.new.release} does not have it any more; what is found for it is "
+            f"{new_target}, of which the row has another change: delete this one"
+        )
+        raise ScaffoldError(message)

@@ -1,30 +1,43 @@
 """Finds names that have moved to another module, and rewrites their `from … import …`."""
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.using import Misfit
 from patchkit.analysis.upstream.reading.files import parse
 from patchkit.authoring.scaffold.source_edits import TextChange, rewritten, span
 from patchkit.core.rows.target import Target
 
 
-def moved_between(
-    old: CheckedRelease, new: CheckedRelease, targets: Collection[Target]
+def moved_uses(
+    misfits: Iterable[Misfit], old: CheckedRelease, new: CheckedRelease
 ) -> dict[Target, Target]:
-    """Find where targets of a release are in a later one that lacks them.
+    """Find where names that a body uses are in a later release that lacks them.
+
+    A guarded use of what the old release lacks, too, is left out: its code is for other releases.
+    To point it to something of that name would set that code to work.
 
     Args:
-        old: the release that has them.
+        misfits: what the body uses and the later release lacks, or has otherwise.
+        old: the release that the row holds for.
         new: the later release.
-        targets: the targets.
 
     Returns:
-        By each target, the new one; a target that the later release has nowhere is left out.
+        By each name, the new one; a name that the later release has nowhere is left out.
     """
-    moves = new.moves([(target, old) for target in targets])
+    missing: list[Target] = []
+    for misfit in misfits:
+        target = misfit.target
+        if new.has(target):
+            continue
+        is_guarded = all(use.guarded for use in misfit.uses)
+        if is_guarded and not old.has(target):
+            continue
+        missing.append(target)
+    moves = new.moves([(target, old) for target in missing])
     moved: dict[Target, Target] = {}
-    for target, move in zip(targets, moves, strict=True):
+    for target, move in zip(missing, moves, strict=True):
         if move.place:
             moved[target] = move.place
     return moved

@@ -7,7 +7,7 @@ two, the original row is carried in a trial, and to later ones the carried row.
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from patchkit.analysis.check.coverage import allows
+from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.authoring.rebase.carried import LeftOut
 from patchkit.authoring.rebase.ranges import version_of

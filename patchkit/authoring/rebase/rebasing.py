@@ -12,7 +12,8 @@ from pathlib import Path
 
 from patchkit.analysis.check.added_names import AddedNames
 from patchkit.analysis.check.comparison import Comparison, compare
-from patchkit.analysis.check.coverage import Coverage, package_of
+from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.packages import package_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.using import RowUses
@@ -23,14 +24,14 @@ from patchkit.authoring.rebase.carried import (
     LeftOut,
     UpstreamDefinition,
 )
-from patchkit.authoring.rebase.carried_sets import carried_sets, refuse_absent
-from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
-from patchkit.authoring.rebase.moved_names import moved_between, with_moved
-from patchkit.authoring.rebase.ranges import (
-    carried_requirements,
-    split_at,
-    version_of,
+from patchkit.authoring.rebase.carried_sets import (
+    carried_sets,
+    refuse_absent,
+    refuse_second_change,
 )
+from patchkit.authoring.rebase.merged_changes import merged_edits, merged_replacement
+from patchkit.authoring.rebase.moved_names import moved_uses, with_moved
+from patchkit.authoring.rebase.ranges import carried_requirements, split_at, version_of
 from patchkit.authoring.scaffold.files import PlannedFile
 from patchkit.authoring.scaffold.row_edits import with_changes
 from patchkit.authoring.source.definitions import Definitions
@@ -301,6 +302,7 @@ class Rebase:
         refuse_absent(comparison)
         new_target = comparison.new.place
         if new_target != target:
+            refuse_second_change(comparison, self._changes_in(self.new))
             retargeted = {first.target_field: str(new_target)}
             changes = [change.__replace__(**retargeted) for change in changes]
         carried = CarriedChanges("unchanged", changes)
@@ -383,14 +385,9 @@ class Rebase:
         coverage = Coverage([self.row], [self.new], beside=read_pack(self.row.pack))
         uses = RowUses(coverage, {self.pack.name: self.pack})
         # What the body uses and the release lacks, or has otherwise; the former may have moved.
-        misfits_by_release = uses.misfits(self.row, [self.new])
-        misfits = misfits_by_release[self.new.name]
-        missing: list[Target] = []
-        for misfit in misfits:
-            target = misfit.target
-            if not self.new.has(target) and not self.pack_adds(target):
-                missing.append(target)
-        return moved_between(self.old, self.new, missing)
+        misfits = uses.misfits(self.row, [self.new])[self.new.name]
+        upstreams = [misfit for misfit in misfits if not self.pack_adds(misfit.target)]
+        return moved_uses(upstreams, self.old, self.new)
 
 
 def _group_key(index: int, change: Change) -> object:

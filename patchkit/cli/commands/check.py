@@ -12,8 +12,9 @@ from patchkit.analysis.check.codes import (
     near_selectors,
 )
 from patchkit.analysis.check.comparison import Difference, differences
-from patchkit.analysis.check.coverage import Coverage, packages_of, released
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Finding, Report
+from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
 from patchkit.analysis.upstream.reading.releases import Library, find_versions

@@ -12,8 +12,8 @@ from patchkit.analysis.check.comparison import (
     ends,
     release_of_version,
 )
-from patchkit.analysis.check.coverage import package_of, released
 from patchkit.analysis.check.opening import on_index, tell_files
+from patchkit.analysis.check.packages import package_of, released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options

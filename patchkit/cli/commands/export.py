@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from patchkit.analysis.check.coverage import Coverage, released
+from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.packages import released
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.export.export import exported

@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from patchkit.analysis.check.breaking import Break, break_between, break_of, by_day
-from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.history import histories, never_there
 from patchkit.analysis.check.opening import of_commits, on_index, tell_files
+from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say

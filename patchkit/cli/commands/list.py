@@ -80,8 +80,9 @@ def command(
         name: selection.versions.find(name)
         for name in options.required_distributions(rows)
     }
+    are_reasons_shown = everything or form == "json"
     listed = [
-        (row, _reason(row, selection))
+        (row, _reason(row, selection, with_hints=are_reasons_shown))
         for row in rows
         if role is None or role in row.roles
     ]
@@ -108,14 +109,17 @@ def _described(hidden: Sequence[Row]) -> str:
     return f"{count(users_count, 'patch')}, and {len(own)} that {verb} with patchkit,"
 
 
-def _reason(row: Row, selection: Selection) -> str | None:
-    """Return why a row does not apply here, with hints for misspelled requirements.
+def _reason(row: Row, selection: Selection, *, with_hints: bool) -> str | None:
+    """Return why a row does not apply here; None for a row that applies.
 
-    None for a row that applies.
+    Args:
+        row: The row.
+        selection: Says why.
+        with_hints: Whether to add which requirements seem to be misspelled.
     """
     reason = options.reason(selection.reason_to_skip, row)
-    if reason is None:
-        return None
+    if reason is None or not with_hints:
+        return reason
     from patchkit.analysis.check.requiring import unrequired  # noqa: PLC0415 - late: the help needs none
 
     for package in unrequired(row):
@@ -136,8 +140,8 @@ def _list_debt(
         form: The format of the output.
         offline: Whether to read no release that is not in the cache.
     """
-    from patchkit.analysis.check.coverage import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
+    from patchkit.analysis.check.packages import released  # noqa: PLC0415 - late: the help needs none
     from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.cli import inputs  # noqa: PLC0415
     from patchkit.cli.commands.check import check_patches  # noqa: PLC0415

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from patchkit.analysis.check.coverage import released
 from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.loading import load_faults
+from patchkit.analysis.check.packages import released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import accept
 from patchkit.analysis.upstream.reading.parallel import Progress

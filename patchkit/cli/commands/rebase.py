@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import click
 
 from patchkit.analysis.check.comparison import base_of
-from patchkit.analysis.check.coverage import packages_of, released
 from patchkit.analysis.check.opening import on_index, tell_files
+from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library

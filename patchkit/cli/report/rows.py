@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 from rich.text import Text
 
-from patchkit.authoring.scaffold.plan import Plan
 from patchkit.cli.report.console import (
     columns,
     console,
@@ -22,6 +22,9 @@ from patchkit.core.rows.declaration import Role, Row
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import shown
 from patchkit.registry import is_own_pack
+
+if TYPE_CHECKING:
+    from patchkit.authoring.scaffold.plan import Plan
 
 _ROOM_FOR_WHY = 120
 """The width from which a list has a column for `why`."""
@@ -319,7 +322,7 @@ def _selected(reason: str | None) -> Text:
     return Text("selected", "ok")
 
 
-def print_new(plan: Plan, *, written: bool) -> None:
+def print_new(plan: "Plan", *, written: bool) -> None:
     """Print the files of a new patch, with their contents if they were not written.
 
     Args:

@@ -118,8 +118,8 @@ class PreparedLayers(Record, frozen=False):
             raise errors[0]
 
 
-def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
-    """Run undos, the last first; an error does not stop the others.
+def unwind(undos: list[Callable[[], None]]) -> list[BaseException]:
+    """Run undos, the last first; an error does not stop the others, nor does `sys.exit()`.
 
     Args:
         undos: The undos; the list is empty afterwards.
@@ -127,12 +127,12 @@ def unwind(undos: list[Callable[[], None]]) -> list[Exception]:
     Returns:
         The errors, in the order in which they were raised.
     """
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     while undos:
         undo = undos.pop()
         try:
             undo()
-        except Exception as error:  # noqa: BLE001 - reported by the caller, once all have run
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the caller reports them
             errors.append(error)
     return errors
 

@@ -4,7 +4,7 @@ import sys
 from _thread import get_ident
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from importlib import _bootstrap
+from importlib import _bootstrap, import_module
 from types import ModuleType
 from typing import Any
 
@@ -251,3 +251,51 @@ def bound_in_parent(name: str, module: ModuleType) -> Iterator[None]:
         outer.pop(child, None)  # an undo may have removed it already
         outer.update(former)
         raise
+
+
+def lost_packages(top: str) -> set[str]:
+    """List packages that are not in `sys.modules`, although submodules of them are.
+
+    The import of a body may fail, as it needs a module that is being imported. Python then takes
+    the packages out of `sys.modules` whose own import failed for that, but not the submodules that
+    they had imported.
+
+    Args:
+        top: The top-level package of those to look for.
+
+    Returns:
+        Their dotted names.
+    """
+    lost: set[str] = set()
+    for name in list(sys.modules):
+        if not name.startswith(f"{top}."):
+            continue
+        package = name.rpartition(".")[0]
+        while package and package not in sys.modules:
+            lost.add(package)
+            package = package.rpartition(".")[0]
+    return lost
+
+
+def mend(packages: set[str]) -> None:
+    """Import packages that were lost, and make their submodules attributes of them.
+
+    A submodule that is in `sys.modules` is not imported again with its package, so that nobody else
+    does this: `a.b.f()` after `import a.b` would be an AttributeError.
+
+    Args:
+        packages: The dotted names of the packages; those that are imported now are taken out.
+    """
+    if not packages:
+        return
+    for package in sorted(packages):  # an outer one comes before those in it
+        # Whoever imports the package next gets its error.
+        with suppress(Exception):
+            import_module(package)
+    for name, module in list(sys.modules.items()):
+        package, _, child = name.rpartition(".")
+        if package in packages or name in packages:
+            outer = sys.modules.get(package)
+            if outer is not None and module is not None:
+                vars(outer).setdefault(child, module)
+    packages.difference_update(list(sys.modules))

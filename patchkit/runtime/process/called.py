@@ -56,7 +56,7 @@ def record_sets(made: Transaction, change: Change, prepared: PreparedSets) -> No
         made.sites.append((name, site))
 
 
-def take_back_others(group: ChangeGroup) -> list[Exception]:
+def take_back_others(group: ChangeGroup) -> list[BaseException]:
     """Undo a group so that it can be made again: all but what calls of AfterImports have made.
 
     Args:

@@ -333,7 +333,7 @@ class Dependents(Record, eq=False):
                 self.maker.states.say("info", text)
 
 
-def _take_back_layers(group: ChangeGroup) -> list[Exception]:
+def _take_back_layers(group: ChangeGroup) -> list[BaseException]:
     """Undo a group without calls of AfterImports and what they have set; return the errors."""
     if not group.made.calls:
         return group.take_back()

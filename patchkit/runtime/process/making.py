@@ -35,7 +35,7 @@ from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import compiled_left, scope_of
 from patchkit.runtime.imports.finder import other_sessions
-from patchkit.runtime.imports.half_imported import culprit
+from patchkit.runtime.imports.half_imported import culprit, lost_packages, mend
 from patchkit.runtime.process.eligibility import (
     YES,
     EligibilityTable,
@@ -89,6 +89,7 @@ class Maker(Record, eq=False):
         executions: numbers the executions of modules, and says which are whole.
         turns: lets one thread at a time work on a group.
         loaded: by body, its file and the checksum that it had when it was loaded.
+        lost: packages of which the failed import of a body has left submodules alone.
     """
 
     sites: Sites
@@ -97,6 +98,7 @@ class Maker(Record, eq=False):
     executions: Executions
     turns: Turns
     loaded: dict[str, tuple[str, str] | None] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
 
     def make(
         self, group: ChangeGroup, changes: list[Placed], module: ModuleType | None
@@ -199,6 +201,7 @@ class Maker(Record, eq=False):
             if group.moment == AFTER:  # only such a group can be made later
                 needed = culprit(error)
             if needed and self._postpone(group, needed, "which its body needs"):
+                self.lost.update(lost_packages(group.module.partition(".")[0]))
                 return None
             raise
         finally:
@@ -221,6 +224,7 @@ class Maker(Record, eq=False):
             if name not in self.loaded:
                 self.loaded[name] = file_of(body)
             group.body = self.loaded[name]
+        mend(self.lost)
         return body
 
     def _is_body_whole(self, group: ChangeGroup) -> bool:

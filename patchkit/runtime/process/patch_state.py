@@ -71,7 +71,7 @@ class Transaction(Record, frozen=False, eq=False):
             layers.setdefault(target, {}).update(dict.fromkeys(names))
         return {target: list(names) or [self.patch] for target, names in layers.items()}
 
-    def take_back(self) -> list[Exception]:
+    def take_back(self) -> list[BaseException]:
         """Undo all changes.
 
         Returns:
@@ -115,7 +115,7 @@ class ChangeGroup(Record, frozen=False, eq=False):
     thread: int | None = None
     loads: bool = False
 
-    def take_back(self) -> list[Exception]:
+    def take_back(self) -> list[BaseException]:
         """Undo the changes of the group, which counts as not applied from then on.
 
         Returns:

@@ -67,7 +67,7 @@ class Undoing(Record, eq=False):
         Args:
             module: name of the module.
         """
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for group in reversed(self.schedule.due(module, AFTER)):
             if group.made.calls:
                 errors += unwind(group.made.calls)

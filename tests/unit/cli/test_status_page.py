@@ -95,7 +95,7 @@ def test_what_became_of_the_patches_is_shown_at_80_columns(
     lines = page(capsys, written(*workers)).splitlines()
     process_lines = [text for text in lines if "gpu-node" in text][:2]
     assert len(process_lines) == 2
-    assert all(text.endswith("1 applied, 1") for text in process_lines)
+    assert all(text.endswith("1 applied, 1 skipped") for text in process_lines)
 
 
 @pytest.mark.processes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from support.packages import REPOSITORY
 
-from patchkit.analysis.check.coverage import allows
+from patchkit.analysis.check.packages import allows
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.registry import OWN_PACKS, read_pack
 

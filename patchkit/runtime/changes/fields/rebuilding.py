@@ -127,7 +127,7 @@ class Rebuild:
             raise UndoError(_joined(errors))
 
 
-def _joined(errors: Iterable[Exception]) -> str:
+def _joined(errors: Iterable[BaseException]) -> str:
     """Return the messages of some errors as one."""
     return "; ".join(str(error) for error in errors)
 

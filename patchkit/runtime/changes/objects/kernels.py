@@ -170,7 +170,7 @@ def _operator_made_of(function: FunctionType) -> str | None:
     function does not call the operator.
     """
     torch = loaded_torch()
-    if torch is None:
+    if torch is None or _is_special_method(function.__name__):
         return None
     plain = function.__name__.strip("_")
     base = plain.removesuffix("_impl")
@@ -186,6 +186,14 @@ def _operator_made_of(function: FunctionType) -> str | None:
         if operator is not None and _runs(operator, function):
             return f"torch.ops.{operator}".removesuffix(".default")
     return None
+
+
+def _is_special_method(name: str) -> bool:
+    """Whether a name is one that Python looks up on classes, such as `__lt__`.
+
+    torch has operators of Python, such as `prims::lt`, with the same parameters `self` and `other`.
+    """
+    return name.startswith("__") and name.endswith("__")
 
 
 def _operator_named(torch: Any, name: str) -> Any:

@@ -263,10 +263,7 @@ def _wrapped_function(function: Any, by: By) -> Any:
 def _wrapped_callable(
     value: Any, by: By, wrap: Callable[[Any, By], FunctionType]
 ) -> Any:
-    """Wrap a callable: a Python function with `wrap`, any other one with wrapt.
-
-    `wrap` is `around_function` or `around_method`.
-    """
+    """Wrap a Python function with `wrap`, one of the two below; any other callable with wrapt."""
     if isinstance(value, FunctionType):
         return wrap(value, by)
     if isinstance(value, CACHED):
@@ -379,6 +376,10 @@ def _async_generator(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner = plain(*args, **kwargs)
+        if not hasattr(inner, "asend"):  # an iterator that is not a generator
+            async for value in inner:
+                yield value
+            return
         step = inner.asend(None)
         try:
             while True:

@@ -12,7 +12,8 @@ from analysis.check.released import subject
 from patchkit.analysis.check import bodies
 from patchkit.analysis.check.bodies import BodyUses
 from patchkit.analysis.check.checking import Check
-from patchkit.analysis.check.coverage import Coverage, packages_of
+from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.packs import PackSource, read_packs
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.core.lock.format import Lock

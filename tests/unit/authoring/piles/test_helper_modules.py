@@ -132,3 +132,31 @@ def test_a_helper_of_a_pile_that_is_kept_off_stays_there(
     assert "from pile.helpers import shout" in (folder / "patch_a.py").read_text()
     of_pile = here.answer(f"import pile.patches\n{PROBE}", PATCHKIT="0")
     assert here.answer(f"{ROWS}{PROBE}") == of_pile
+
+
+@pytest.mark.parametrize(
+    "asks", ["", "import os\nif os.environ.get('HOME') != 'x':\n    "]
+)
+def test_a_body_whose_imports_lead_back_to_it(
+    here: World, capsys: pytest.CaptureFixture[str], asks: str
+) -> None:
+    """The pile's package imports all of its patches, and a body a helper in that package.
+
+    A row may be due before anybody imports the pile; the pile's own module is always imported after
+    its package.
+    """
+    modules = {
+        "__init__": f"{asks}from pile.patches import MORE\n",
+        "patches.__init__": f"{asks}from .patch_a import MORE\nimport pile.patches.patch_b\n",
+        "patches.patch_a": BODY.format("from pile.helpers import shout", "shout")
+        + "MORE = []\n",
+        "patches.patch_b": "from up import lib\nfrom .patch_a import MORE\n"
+        "MORE.append('b')\n\n\ndef s(a):\n    return ('new', *MORE)\n\n\n"
+        "lib.C.s = staticmethod(s)\n",
+        "helpers": HELPERS.replace("from pile.inner.words import END", "END = '!'"),
+    }
+    adopt(here, capsys, modules, "--no-observe")
+    of_pile = here.answer(f"import pile\n{PROBE}", PATCHKIT="0")
+    assert here.answer(f"{ROWS}{PROBE}") == of_pile
+    assert here.answer(f"{ROWS}import pile\n{PROBE}") == of_pile
+    assert (of_pile[3], of_pile[5]) == ("NEW!", ["new", "b"])

@@ -69,6 +69,7 @@ def carry(
     keep: bool = False,
     versions: tuple[str, str] = ("1.1", "2.0"),
     late: str = "",
+    old_late: str = "",
     other_row: str = "",
     **fields: str,
 ) -> Rebase:
@@ -92,7 +93,7 @@ def carry(
     old_version, new_version = versions
     rebase = Rebase(
         patch,
-        subject(old_version, mod=old, late=""),
+        subject(old_version, mod=old, late=old_late),
         subject(new_version, mod=new, late=late),
         PackSource("pack"),
         keep,

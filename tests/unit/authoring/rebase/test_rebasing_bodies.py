@@ -104,6 +104,25 @@ def test_an_import_that_moved_in_a_body_of_two_rows_is_a_conflict(world: World) 
     assert "it moved, and other rows" in rebase.conflicts[0].reason
 
 
+GUARDED = "try:\n    from up.mod import g\n    g.limit = 1\nexcept ImportError:\n    pass\n\n\n"
+
+
+G = code("function").replace("def f", "def g").replace("run", "go")
+
+
+@pytest.mark.parametrize(("old", "is_followed"), [("", False), (f"{G}\n\n", True)])
+def test_a_guarded_import_is_followed_if_the_old_release_has_it(
+    world: World, *, old: str, is_followed: bool
+) -> None:
+    """Code for other releases, which does nothing in the old one, does nothing in the new one."""
+    new = code("function", step_1="step_1 = run(11)")
+    rebase = carry(world, old + F, new, COPY, body=GUARDED + BODY, late=G)
+    body = written(rebase, "body")
+    assert "run(11)" in body
+    assert ("fromup.lateimportg" in body) is is_followed
+    assert ("fromup.modimportg" in body) is not is_followed
+
+
 def test_a_kept_function_whose_name_is_taken_is_a_conflict(world: World) -> None:
     """`keep` writes no second definition of a name that the body has."""
     new = code("function", step_2="step_2 = walk(2)")

@@ -93,3 +93,19 @@ def test_a_copy_that_cannot_be_merged_is_a_conflict(world: World, body: str) -> 
     assert rebase.result == "conflict"
     assert "step_2 = walk(2)" in rebase.conflicts[0].upstream
     assert carry(world, F, F, COPY, body=body).result == "unchanged"
+
+
+def test_a_copy_that_is_made_no_more_is_a_conflict_with_the_change_of_its_original(
+    world: World,
+) -> None:
+    """Two changes of one row would have one target, and the copy's is the wrong one."""
+    copies = "from up.late import g\n"
+    g = code("function").replace("def f", "def g")
+    changes = ["Wrap('up.mod:g', by='h')", "Wrap('up.late:g', by='h')"]
+    rebase = carry(
+        world, copies, "", *changes, body="def h():\n    pass\n", late=g, old_late=g
+    )
+    (conflict,) = rebase.conflicts
+    assert str(conflict.target) == "up.mod:g"
+    assert "up.late:g, of which the row has another change" in conflict.reason
+    assert rebase.files == []

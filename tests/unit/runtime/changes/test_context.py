@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from patchkit.errors import UndoError
-from patchkit.runtime.changes.context import PreparedLayers
+from patchkit.runtime.changes.context import PreparedLayers, unwind
 from patchkit.runtime.changes.owners import locate
 from patchkit.runtime.changes.site import Layer
 from runtime.changes.kinds import Bench
@@ -23,3 +25,15 @@ def test_layers_come_and_go_together() -> None:
     with pytest.raises(UndoError, match="second"):
         layers.undo()
     assert [getattr(bench.upstream, name) for name in names] == [1, "stranger", 1]
+
+
+def test_an_undo_that_exits_does_not_stop_the_others() -> None:
+    """What a body's undo raises, `sys.exit()` too, is an error like others."""
+    undone: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    errors = unwind([lambda: undone.append("first"), fail, sys.exit])
+    assert undone == ["first"]
+    assert [type(error) for error in errors] == [SystemExit, ValueError]

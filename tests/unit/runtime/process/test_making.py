@@ -113,6 +113,29 @@ def test_a_body_that_needs_a_half_imported_module(world: World) -> None:
     assert load("up.mod").function() == ("by", "old")
 
 
+def test_a_body_that_is_loaded_twice_leaves_upstreams_packages_whole(
+    world: World,
+) -> None:
+    """What the first, failed import of a body took out of a package is in it in the end."""
+    world.module("up.mod", UPSTREAM)
+    world.module("up.whole", "import up.mod\nlater = 1\n")
+    world.module("up.part", "import up.part.first\nfrom up.whole import later\n")
+    world.module("up.part.first", "name = 'first'\n")
+    world.module("up.more", "import up.more.inner.leaf\nfrom up.part import later\n")
+    world.module("up.more.inner", "import up.more.inner.leaf\nimport up.part\n")
+    world.module("up.more.inner.leaf", "name = 'leaf'\n")
+    body = "import up.more\ndef by(w, i, a, k): return ('by', w(*a, **k))\n"
+    world.pack(row("p", "patch_a", WRAP), patch_a=body)
+    session = world.session()
+    session.arm(MAIN)
+    load("up.whole")
+    assert session.states["p"].status == APPLIED
+    up = load("up")
+    assert up.part.first.name == "first"
+    assert up.more.inner.leaf.name == "leaf"
+    assert up.part is sys.modules["up.part"]
+
+
 def test_a_body_that_needs_an_absent_module(world: World) -> None:
     """A patch fails with Python's error where its body imports an absent module."""
     world.module("up.mod", UPSTREAM)

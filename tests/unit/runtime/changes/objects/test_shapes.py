@@ -207,6 +207,29 @@ def test_an_async_generator_wrapper_may_filter() -> None:
     assert asyncio.run(main()) == [1, 3]
 
 
+def test_an_async_generator_wrapper_may_return_any_async_iterator() -> None:
+    """What has no `asend` is gone through, as `yield from` goes through any iterable."""
+
+    class Countdown:
+        def __init__(self) -> None:
+            self.left = 2
+
+        def __aiter__(self) -> Countdown:
+            return self
+
+        async def __anext__(self) -> int:
+            if not self.left:
+                raise StopAsyncIteration
+            self.left -= 1
+            return self.left
+
+    async def main() -> list[int]:
+        generator = around(async_echo, lambda *_: Countdown())
+        return [value async for value in generator([])]
+
+    assert asyncio.run(main()) == [1, 0]
+
+
 def test_a_method_is_bound_for_the_wrapper() -> None:
     """The wrapper gets the instance, and the original bound to it."""
     received: list[Any] = []
