@@ -28,6 +28,7 @@ from patchkit.authoring.diffs.patched_package import (
 from patchkit.authoring.piles.dialects import dialects
 from patchkit.authoring.piles.moved_names import list_moved_names
 from patchkit.authoring.piles.moved_targets import list_moved_targets
+from patchkit.authoring.piles.own_attributes import leave_own_attributes
 from patchkit.authoring.piles.pile_metadata import metadata_of
 from patchkit.authoring.piles.pile_observation import ObservationOptions, observe_pile
 from patchkit.authoring.piles.pile_order import read_pile
@@ -130,6 +131,7 @@ def adopt_pile(
             f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
             "of its package"
         )
+    leave_own_attributes(readers, base)
     # Of the file of a wheel, the rows name the distribution and the version, which come first.
     if changed.endswith(".whl"):
         name = "-".join(Path(changed).name.split("-")[:2])

@@ -117,6 +117,7 @@ class Export:
                 # A Provide is made in no file of the release, so it has no place.
                 if not isinstance(change, Provide):
                     place = place_of(change, self.release)
+                    self._refuse_encoding(place.path)
                     body.faults.refuse(change, place, changes)
                     body.faults.refuse_copies(change, place, homes)
                     places.append((place, change))
@@ -270,6 +271,13 @@ class Export:
     def _text(self, path: str) -> str:
         """Return the text of a file as it is by now."""
         return self.texts.get(path, self._read(path))
+
+    def _refuse_encoding(self, path: str) -> None:
+        """Raise ScaffoldError if a file is no text in UTF-8, as a diff is."""
+        try:
+            self._text(path).encode()
+        except UnicodeEncodeError as error:
+            raise ScaffoldError(f"{path} is not in UTF-8") from error
 
     def _read(self, path: str) -> str:
         """Return the text of a file of the release, whose lines end with a newline alone."""

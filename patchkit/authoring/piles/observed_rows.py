@@ -22,6 +22,7 @@ from patchkit.authoring.piles.called_rows import (
 )
 from patchkit.authoring.piles.dropped_rows import drop_rows
 from patchkit.authoring.piles.keeping_off import PileFunction, keep_off, served_after
+from patchkit.authoring.piles.nested_calls import nested_calls
 from patchkit.authoring.piles.observed import ObservedChange, PileObservation
 from patchkit.authoring.piles.own_objects import OwnObjects
 from patchkit.authoring.piles.pile_order import chained
@@ -99,6 +100,8 @@ class ObservedRows:
             if change not in in_rows:
                 self._observation.depths[change.target] = IN_NO_ROW
                 self._leave(change)
+        with_rows = [call for call in calls if call.function in self._off]
+        self._pile.left += nested_calls(self._pile.readers, with_rows)
         for change in [*self._observation.earlier, *self._overwritten]:
             if not self._order.is_made(change):
                 self._leave(change)

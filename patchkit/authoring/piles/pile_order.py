@@ -6,7 +6,7 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.uses.packages import modules_of
 from patchkit.authoring.piles.hooks import with_plugin_calls
 from patchkit.authoring.piles.pile_reader import Dialect, PileReader
-from patchkit.core.rows.declaration import Patch
+from patchkit.core.rows.declaration import Add, Change, Patch, Replace
 
 _FOLDERS_OF_TESTS = frozenset(["benchmarks", "conftest", "examples", "tests"])
 
@@ -99,14 +99,62 @@ def _add_after_imports(
 def chained(patches: Iterable[Patch]) -> Iterator[Patch]:
     """Yield rows with `after` set so that rows for the same target apply in the pile's order.
 
+    What an earlier row adds is replaced, and not added once more.
+
     Args:
         patches: The rows, in the order in which the pile makes their changes.
     """
     last_by_target: dict[str, str] = {}
-    for patch in patches:
+    # By target, the row that adds it whenever it is applied.
+    added_by: dict[str, Patch] = {}
+    for original in patches:
+        patch = _with_replaced(original, added_by)
         targets = {str(change.place) for change in patch.parts}
         predecessors = {
             last_by_target[target] for target in targets if target in last_by_target
         }
         last_by_target.update(dict.fromkeys(targets, patch.name))
         yield patch.__replace__(after=tuple(sorted(predecessors)))
+
+
+def _with_replaced(patch: Patch, added_by: dict[str, Patch]) -> Patch:
+    """Return a row that replaces what earlier rows have added.
+
+    Args:
+        patch: The row.
+        added_by: By target, the row that adds it whenever that is applied; is extended.
+    """
+    changes = list[Change]()
+    added = list[str]()
+    for change in patch.changes:
+        if not isinstance(change, Add):
+            changes.append(change)
+            continue
+        earlier = added_by.get(change.target)
+        if earlier is not None and _is_applied_with(earlier, patch):
+            changes.append(_replacing(change))
+            continue
+        changes.append(change)
+        if not (change.requires or change.when or patch.when):
+            added.append(change.target)
+    for target in added:
+        added_by.setdefault(target, patch)
+    return patch.__replace__(changes=tuple(changes))
+
+
+def _is_applied_with(earlier: Patch, patch: Patch) -> bool:
+    """Whether an earlier row is applied wherever a row is."""
+    is_as_wide = earlier.required and earlier.requires == patch.requires
+    return is_as_wide and earlier.roles == patch.roles
+
+
+def _replacing(change: Add) -> Replace:
+    """Return the change that puts the value of an Add in the place of what is there."""
+    return Replace(
+        change.target,
+        by=change.by,
+        when=change.when,
+        requires=change.requires,
+        rebind=change.rebind,
+        unrelated=True,
+    )

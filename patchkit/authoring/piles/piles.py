@@ -193,18 +193,18 @@ class PileRows(AdoptedRows):
         """List the attributes that a module sets and no row can: all if it is never imported."""
         name = reader.module.name
         parent = name.rpartition(".")[0]
-        # Where a package imports some of its modules, the others are dead code.
         is_imported = name in self._imported or reader.module.is_package
-        imports_neighbours = any(
-            neighbour.startswith(f"{parent}.")
+        imported_neighbours = [
+            neighbour
             for neighbour in self.modules_with_rows & self._imported
-        )
+            if neighbour.startswith(f"{parent}.")
+        ]
+        not_imported = f"{parent} does not import {name}; --only {name} adopts it"
         for placement in reader.placements:
-            if imports_neighbours and not is_imported:
-                placement.reason = (
-                    f"{parent} does not import {name}; --only {name} adopts it"
-                )
-            if placement.reason:
+            # Where a package imports some of its modules, the others are dead code.
+            if imported_neighbours and not is_imported:
+                placement.reason = not_imported
+            if placement.reason and not placement.is_own:
                 for dotted_name in placement.dotted_names or [""]:  # "": none is known
                     self.leave(reader, placement, placement.reason, dotted_name)
 

@@ -4,9 +4,11 @@
 """
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import FunctionType
 
 from patchkit.analysis.check.opening import installed
 from patchkit.analysis.check.releases import CheckedRelease
@@ -17,7 +19,12 @@ from patchkit.authoring.piles.hooks import HOOK_OF_CLASS, REPLACE
 from patchkit.authoring.piles.pile_imports import is_used_elsewhere
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
-from patchkit.authoring.piles.replaced_kinds import FUNCTIONS, METHODS, kind_fault
+from patchkit.authoring.piles.replaced_kinds import (
+    FUNCTIONS,
+    KINDS_OF_METHODS,
+    METHODS,
+    kind_fault,
+)
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import UpstreamError, VersionError
@@ -106,9 +113,31 @@ def placed_target(
     facts = release.facts(target)
     if facts.storage:
         raise ValueError(f"{target} is {facts.storage}")
+    name = parts[-1]
+    if owner.kind in FUNCTIONS | METHODS | KINDS_OF_METHODS and not item_part:
+        # `lib.f._patched = True`: a function has what Python gives it, and what somebody sets.
+        if hasattr(FunctionType, name):
+            raise ValueError(f"{name} is a part of a function: Replace that")
+        is_unknown = facts.state == "undecidable"
+        if is_unknown and not _sets_attribute(release, owner, name):
+            facts = Facts("absent")
     if is_definition and facts.qualname:  # '' where no definition is known
         target = Target(facts.module, facts.qualname)
     return PlacedTarget(target, facts, release.has(target.holder))
+
+
+def _sets_attribute(release: CheckedRelease, function: Facts, attribute: str) -> bool:
+    """Return whether the module of a function seems to set an attribute of it.
+
+    Args:
+        release: The release.
+        function: The facts of the function.
+        attribute: The name of the attribute.
+    """
+    source = release.source.read(function.path) or b""
+    name = function.qualname.rpartition(".")[2]
+    pattern = rf"\b{re.escape(name)}\.{re.escape(attribute)}\b"
+    return re.search(pattern, source.decode(errors="replace")) is not None
 
 
 def canonical_name(release: CheckedRelease, dotted_name: str) -> str:

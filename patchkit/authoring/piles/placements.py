@@ -98,6 +98,7 @@ class Placement:
         requires: The versions of upstream that it runs for, as requirements; () for all.
         hook: The type of the hook that the value is: `before`, `after`, `around` or `replace`; ''
             where it is none.
+        is_own: Whether it sets nothing but attributes of the pile itself: it is not listed.
     """
 
     statement: ast.stmt
@@ -120,6 +121,7 @@ class Placement:
     context: StatementContext | None = None
     requires: Sequence[str] = ()
     hook: str = ""
+    is_own: bool = False
 
     @property
     def is_expressible(self) -> bool:

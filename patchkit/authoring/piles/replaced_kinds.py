@@ -24,7 +24,8 @@ from patchkit.authoring.source.decorators import makes_descriptor
 
 FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
 METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
-_KINDS_OF_METHODS = {
+KINDS_OF_METHODS = {
+    str(Kind.STATICMETHOD),
     str(Kind.CLASSMETHOD),
     str(Kind.PROPERTY),
     str(Kind.CACHED_PROPERTY),
@@ -47,9 +48,10 @@ def kind_fault(reader: PileReader, placement: Placement, facts: Facts) -> str:
     parameters = [*function.args.posonlyargs, *function.args.args]
     is_given_instance = bool(parameters) and parameters[0].arg == "self"
     is_static = facts.kind == str(Kind.STATICMETHOD)
-    if facts.kind in _KINDS_OF_METHODS or (is_static and is_given_instance):
-        return f"it is a plain method, and a row would make a {facts.kind} of it"
-    return ""
+    is_same_for_callers = is_static and not is_given_instance
+    if facts.kind not in KINDS_OF_METHODS or is_same_for_callers:
+        return ""
+    return f"it is a plain method, and a row would make a {facts.kind} of it"
 
 
 def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool:

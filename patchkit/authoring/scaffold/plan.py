@@ -1,5 +1,6 @@
 """Plans the files of a new patch: its row, body and test, and its pack if there is none yet."""
 
+import keyword
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -249,7 +250,7 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
             f"{text} is no package, expected a package in it, such as src/my_pack"
         )
     # A folder that exists, or a path that can be no module's name, such as `src/my_pack`.
-    if folder.is_dir() or not all(part.isidentifier() for part in text.split(".")):
+    if folder.is_dir() or not all(map(_can_be_imported, text.split("."))):
         return _of_folder(text, folder.resolve())
     file = find(text)
     if file is not None and file.name != INIT:
@@ -259,6 +260,11 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
     if file is not None:
         return PackLocation(text, file.parent)
     return PackLocation(text, _home(here.resolve()).joinpath(*text.split(".")))
+
+
+def _can_be_imported(name: str) -> bool:
+    """Whether a name can stand in an import: it is no word of Python's own, such as `class`."""
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _home(here: Path) -> Path:
@@ -292,7 +298,7 @@ def _of_folder(text: str, folder: Path) -> PackLocation:
         if not is_package and (outer.exists() or outer.name == "src"):
             break
         names.insert(0, outer.name)
-    if not all(name.isidentifier() for name in names):
+    if not all(map(_can_be_imported, names)):
         raise ScaffoldError(
             f"found {text!r}, expected a name to import, such as my_pack"
         )

@@ -5,11 +5,13 @@
 """
 
 import ast
+import builtins
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, dotted
 from patchkit.analysis.uses.scopes import imported
 
 _DISPLAYS = (ast.Tuple, ast.List)
@@ -100,7 +102,22 @@ class NameScope:
         # For `import a.b`, the name `a` stands for `a`, while the import is of `a.b`.
         for name, target, _imported in imported(statement, module):
             dotted_name = str(target).replace(":", ".")
-            _bind(self.dotted_names, name, [dotted_name], is_plain=is_plain)
+            if name == "*":
+                self._bind_all(dotted_name, module)
+            else:
+                _bind(self.dotted_names, name, [dotted_name], is_plain=is_plain)
+
+    def _bind_all(self, source: str, module: ModuleTree) -> None:
+        """Bind the names that a module uses and does not bind, as `from source import *` may do.
+
+        Names of Python's library, and of the module's own package, are none of another package.
+        """
+        top = source.partition(".")[0]
+        own_top = module.name.partition(".")[0]
+        if top == own_top or top in sys.stdlib_module_names:
+            return
+        for name in sorted(unbound_names_in(module.tree)):
+            _bind(self.dotted_names, name, [f"{source}.{name}"], is_plain=False)
 
     def dotted_names_of(self, node: ast.expr) -> list[str]:
         """Return the dotted names that an expression may stand for, such as `up.lib.C.m`.
@@ -203,6 +220,27 @@ class NameScope:
                 return []
             text += strings[0]  # of several that it may be, the first
         return [text]
+
+
+def unbound_names_in(tree: ast.Module) -> set[str]:
+    """Return the names that a module reads, and that neither it nor Python binds anywhere.
+
+    Args:
+        tree: The module.
+    """
+    read = set[str]()
+    bound = set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            names = read if isinstance(node.ctx, ast.Load) else bound
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (*DEFS, ast.ClassDef, ast.ExceptHandler)):
+            bound.add(node.name or "")
+    return read - bound
 
 
 def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

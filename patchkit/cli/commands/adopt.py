@@ -206,10 +206,11 @@ def _finish(
         restore_files: Restores files, once the pack is written.
 
     Raises:
-        ScaffoldError: Nothing of a pile is to be adopted.
+        ScaffoldError: Nothing of a pile is to be adopted, or the pack would lie in upstream.
     """
     if isinstance(adopted, PileRows) and not adopted.sites:
         refuse_empty(adopted, form)
+    _refuse_place_in_upstream(pack, adopted)
     is_written = not dry_run and bool(adopted.patches)
     if is_written:
         write(adopted.files(pack))
@@ -219,6 +220,19 @@ def _finish(
     else:
         print_adopted(adopted, pack, written=is_written)
     return int(bool(adopted.left))
+
+
+def _refuse_place_in_upstream(pack: PackLocation, adopted: AdoptedRows) -> None:
+    """Raise ScaffoldError if a pack would be written into a package that its rows patch."""
+    top = pack.module.partition(".")[0]
+    for patch in adopted.patches:
+        for change in patch.changes:
+            is_inside = change.place.module.partition(".")[0] == top
+            if is_inside and patch.name != "old-pile":
+                raise ScaffoldError(
+                    f"--into: found {pack.module}, a place in {top}, which the rows patch; "
+                    "expected a package of your own"
+                )
 
 
 def _check_options(

@@ -269,3 +269,30 @@ def test_rows_of_an_installation_require_its_distribution(
     capsys.readouterr()
     pack = installed.parents[2] / "mine" / "__init__.py"
     assert 'requires=("up==1.0",)' in pack.read_text()
+
+
+@pytest.mark.parametrize(
+    ("into", "fault"),
+    [
+        ("up.fixes", "--into: found up.fixes, a place in up, which the rows patch"),
+        ("up", "--into: found up, a place in up, which the rows patch"),
+        ("class", "found 'class', expected a name to import, such as my_pack"),
+        ("my.import", "found 'my.import', expected a name to import"),
+    ],
+)
+def test_a_pack_has_a_place_and_a_name_of_its_own(
+    here: Path,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    into: str,
+    fault: str,
+) -> None:
+    """An empty `__init__` of the package that is patched is not the user's."""
+    world.module("up.lib", OLD["lib"])
+    words = ["--into", into, "--of", "up", "--releases", "up==1.0"]
+    capsys.readouterr()
+    assert main(["adopt", "up==1.1", *words]) == 2
+    assert fault in capsys.readouterr().err
+    assert (here / "up" / "__init__.py").read_text() == ""
+    files = {path.name for path in (here / "up").iterdir()}
+    assert files <= {"__init__.py", "lib.py", "__pycache__"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from support.packages import World, row, world
 
-from authoring.export.exporting import BODY, LIB, applied, export, here
+from authoring.export.exporting import BODY, LIB, REPLACE_F, applied, export, here
 from patchkit.analysis.upstream.fingerprint import of_nodes
 from patchkit.authoring.source.definitions import Definitions
 from patchkit.cli import main
@@ -256,3 +257,20 @@ def test_several_releases_are_refused(
     code, _, errors = export(capsys, "--releases", "up==2.0")
     assert code == 2
     assert "found up 1.0, up 2.0, expected one release" in errors
+
+
+def test_a_module_that_is_not_in_utf_8_is_left_out(
+    here: Path, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A diff is text in UTF-8; the module is named."""
+    text = "# -*- coding: latin-1 -*-\nNAME = 'é'\n\n\ndef f(a):\n    return a\n"
+    wheel = here / "up-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("up/__init__.py", "")
+        archive.writestr("up/lib.py", text.encode("latin-1"))
+        archive.writestr("up-1.0.dist-info/METADATA", "Name: up\n")
+    body = "def f(a):\n    return a + 1\n"
+    world.pack(row("one", "patch_lib", REPLACE_F), patch_lib=body)
+    code, diff, errors = export(capsys)
+    assert (code, diff) == (1, "")
+    assert "up/lib.py is not in UTF-8" in errors

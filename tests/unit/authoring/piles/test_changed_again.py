@@ -90,3 +90,22 @@ with open(__file__) as lib.handle: pass
         (4, "up.lib.index"),
         (5, "up.lib.handle"),
     ]
+
+
+@pytest.mark.processes
+def test_what_two_modules_add_is_replaced_by_the_second(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An Add would find what the first row has added, and stop the process."""
+    modules = {
+        "__init__": "from pile import more, patches\n",
+        "more": f"{HEAD}lib.extra = 3\nlib.C.new = 1\n",
+        "patches": f"{HEAD}lib.C.new = 2\n",
+    }
+    report = adopt(here, capsys, modules)
+    assert kinds(report) == {
+        "more": [("Add", "up.lib:extra"), ("Add", "up.lib:C.new")],
+        "patches": [("Replace", "up.lib:C.new")],
+    }
+    theirs, ours = answers(here)
+    assert ours == theirs
