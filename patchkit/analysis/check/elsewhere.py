@@ -33,7 +33,7 @@ _FIXES = {
 def storage_elsewhere(
     change: Wrap | Replace | Decorate, facts: Facts, ours: Facts | None
 ) -> str:
-    """Say where a target is stored, if setting it where it is named would have no effect; else ''.
+    """Say where a target is stored, if setting it where it is named would have no effect.
 
     A hook such as `__post_init__` of a struct was read when the class was made.
 
@@ -41,6 +41,9 @@ def storage_elsewhere(
         change: The change.
         facts: What the release says of its target.
         ours: What the body says of its object; None where the row has no body.
+
+    Returns:
+        Words for the report; '' if the target can be set.
     """
     if facts.is_sure and facts.storage in _FIXES:
         return facts.storage
@@ -68,6 +71,9 @@ def elsewhere(
     Args:
         change: The change.
         facts: What the release says of its target.
+
+    Returns:
+        The fault, which names what to change instead.
     """
     message = f"found {change.place}, {facts.storage}; expected what lies on its class"
     fix = "Replace the class by one that derives from it"
