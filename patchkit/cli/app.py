@@ -2,7 +2,10 @@
 
 import ast
 import importlib
+import os
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -26,6 +29,8 @@ COMMANDS = tuple(chain.from_iterable(SECTIONS.values()))
 
 _WRONG = 2
 _INTERRUPTED = 130
+_PATIENCE = 1.0
+"""How many seconds the threads of an interrupted command have to end."""
 
 
 class _Commands(click.Group):
@@ -141,6 +146,7 @@ def _run(arguments: list[str]) -> int:
         code = group.main(arguments, "patchkit", standalone_mode=False, obj=arguments)
     except click.Abort:
         say("interrupted")
+        _end_if_threads_wait()
         return _INTERRUPTED
     except PatchkitError as error:
         say(_message(error))
@@ -153,6 +159,20 @@ def _run(arguments: list[str]) -> int:
     if isinstance(code, int):
         return code
     return 0
+
+
+def _end_if_threads_wait() -> None:
+    """End an interrupted command at once if its threads are waiting, such as for a silent server.
+
+    Python would wait for them, until the server's time is over. What they write to the cache, they
+    write whole or not at all.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    for thread in threading.enumerate():
+        if thread.name.startswith("patchkit-") and not thread.daemon:
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                os._exit(_INTERRUPTED)
 
 
 def _message(error: PatchkitError) -> str:

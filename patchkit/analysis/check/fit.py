@@ -1,7 +1,6 @@
 """Finds the releases that a package fits: they have all that it uses. It may be any package."""
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from patchkit.analysis.check.using import finding_of, misfits
 from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
-from patchkit.analysis.upstream.reading.parallel import CONNECTIONS, Progress, tried
+from patchkit.analysis.upstream.reading.parallel import Progress, tried, worker_threads
 from patchkit.analysis.uses.packages import content_hash, modules_of
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
@@ -257,7 +256,7 @@ def _uses(
     key = f"{roots} {content_hash(source)}"
     uses_data = store.get("uses", key)
     if uses_data is None:
-        with no_collection(), ThreadPoolExecutor(CONNECTIONS) as threads:
+        with no_collection(), worker_threads("patchkit-fit") as threads:
             for release in releases:
                 # `tried` drops an error: it is met again, and reported, when the release is read.
                 threads.submit(tried, lambda release: release.source.paths(), release)

@@ -6,7 +6,6 @@ from patchkit.analysis.check import codes
 from patchkit.analysis.check.calls import (
     FUNCTIONS,
     UNWRAPPABLE,
-    VALUES,
     is_no_function,
     is_stored_elsewhere,
     other_result,
@@ -20,6 +19,7 @@ from patchkit.analysis.check.compatibility import (
 )
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
+from patchkit.analysis.check.elsewhere import elsewhere, storage_elsewhere
 from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable, where
 from patchkit.analysis.check.late_attributes import set_by_another_module
 from patchkit.analysis.check.packages import packages_of
@@ -32,7 +32,6 @@ from patchkit.analysis.upstream.resolving.code_kinds import (
     mentions,
     method_of,
 )
-from patchkit.analysis.upstream.resolving.storage import HOOKS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
@@ -50,6 +49,8 @@ from patchkit.core.rows.target import Target
 
 _UNEDITABLE = UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds without the source of a function."""
+_CODE = (FUNCTIONS | {Kind.GENERATED}) - {Kind.CACHED_PROPERTY}
+"""Kinds of what no value can replace."""
 _NARROW = "narrow the row's range, or point the change at the target's new place"
 
 
@@ -106,7 +107,7 @@ class Judge:
         elif isinstance(change, AddField):
             yield from self._add_field(change, facts)
         elif isinstance(change, SetByCall) and is_stored_elsewhere(facts):
-            yield _elsewhere(change, facts)
+            yield elsewhere(change, facts)
 
     def _missing(self, target: Target, facts: Facts) -> Fault:
         """Make the fault of a target that is not there, unless another module may set it."""
@@ -120,8 +121,8 @@ class Judge:
         self, change: Wrap | Replace | Decorate, facts: Facts
     ) -> Iterator[Fault]:
         """Check what is put in the place of a target that exists."""
-        if self._storage_elsewhere(change, facts):
-            yield _elsewhere(change, facts)
+        if storage_elsewhere(change, facts, self._body(change.by)):
+            yield elsewhere(change, facts)
         elif isinstance(change, Wrap):
             yield from self._wrap(change, facts)
         elif isinstance(change, Decorate):
@@ -146,7 +147,7 @@ class Judge:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
         elif facts.storage:  # set on the class, it would have no effect
-            yield _elsewhere(change, facts)
+            yield elsewhere(change, facts)
         elif facts.state == "undecidable":
             yield undecidable(facts.reason)
         else:
@@ -183,30 +184,19 @@ class Judge:
         field_facts = self._facts(field)
         if facts.kind != Kind.CLASS and facts.is_sure:
             yield _kind(facts, "a class")
+        elif self._is_no_dataclass(change.place, facts):
+            yield _kind(facts, "a dataclass or a pydantic dataclass")
         elif field_facts.is_present:
             yield _already(f"upstream already has {field} ({where(field_facts)})")
 
+    def _is_no_dataclass(self, place: Target, facts: Facts) -> bool:
+        """Whether a target is a class that nothing makes a dataclass."""
+        if not facts.is_sure or facts.kind != Kind.CLASS:
+            return False
+        mark = Target(place.module, f"{place.qualname}.__dataclass_fields__")
+        return self._facts(mark).state == "absent"
+
     # --- what has to fit
-
-    def _storage_elsewhere(
-        self, change: Wrap | Replace | Decorate, facts: Facts
-    ) -> str:
-        """Say where a target is stored, if setting it on its class would have no effect; else ''.
-
-        A hook such as `__post_init__` of a struct was read when the class was made.
-        """
-        # Only values may be stored elsewhere, and only hooks may be read already.
-        is_value = isinstance(change, (Replace, Decorate)) and facts.kind in VALUES
-        if not is_value and change.place.steps[-1] not in HOOKS:
-            return ""
-        # Of what is not sure, only a field of an attrs class is certain to be stored elsewhere.
-        if not facts.is_sure and facts.kind != Kind.FIELD:
-            return ""
-        ours = self._body(change.by)
-        # A property takes effect whatever instances have.
-        if ours is None or ours.kind == Kind.PROPERTY:
-            return ""
-        return facts.storage
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         """Check a Wrap: of something to call, by a function that takes what wrappers are given."""
@@ -244,8 +234,10 @@ class Judge:
         if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
             yield from self._recursion(change, facts)
-        elif facts.is_sure and facts.kind in FUNCTIONS and is_no_function(ours):
+        elif facts.is_sure and facts.kind in _CODE and is_no_function(ours):
             yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
+        elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
+            return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count
             message = (
                 f"upstream's source is now the same as {change.by} ({where(facts)})"
@@ -363,19 +355,6 @@ class Judge:
         if self._row.patch.body is None:
             return None
         return self._pack.facts(self._row, name)
-
-
-def _elsewhere(
-    change: Wrap | Replace | Decorate | Add | SetByCall, facts: Facts
-) -> Fault:
-    """Make the fault of a target that is not stored on its class, or not read there any more."""
-    message = f"found {change.place}, {facts.storage}; expected what lies on its class"
-    fix = "Replace the class by one that derives from it"
-    if "an enum" in facts.storage:
-        fix = "let an AfterImport change its members"
-    if isinstance(change, SetByCall):
-        fix = f"leave it out of sets, and let {change.call} return what takes the change back"
-    return Fault(codes.KIND_CHANGED, message, fix)
 
 
 def _kind(facts: Facts, expected: str) -> Fault:

@@ -17,6 +17,7 @@ from types import TracebackType
 from patchkit.analysis.check import learner
 from patchkit.analysis.check.learner import IN_FLIGHT, Answer, Request, Task
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.reading.parallel import PATIENCE
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError
 
@@ -76,12 +77,20 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         traceback: TracebackType | None,
     ) -> None:
         """End the other process: at once after an error, else when it has written everything."""
-        if kind:
-            self._is_cancelled = True
-            self._free.clear()  # so that the thread hands out no more releases
-            if self._process:
-                self._process.kill()
-        self._thread.join()
+        if kind is None:
+            self._thread.join()
+            return
+        self._is_cancelled = True
+        self._free.clear()  # so that the thread hands out no more releases
+        if self._process:
+            self._process.kill()
+        if issubclass(kind, Exception):
+            self._thread.join()
+            return
+        # After an interruption, the thread may be waiting for a server.
+        self._thread.join(PATIENCE)
+        for event in self._is_done:
+            event.set()
 
     @property
     def ahead(self) -> int:

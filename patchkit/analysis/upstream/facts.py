@@ -21,6 +21,8 @@ from patchkit.core.text.wording import wording_of
 
 _ACCESSORS = {"fget": "getter", "fset": "setter", "fdel": "deleter"}
 """The functions of a property, and the decorators that make them."""
+OF_PROPERTY = "a function of a property"
+"""Where `Class.name.fget` is stored, in words: nobody can set it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,7 @@ def _accessor(resolver: Resolver, target: Target) -> Facts | None:
                 path=prop.path,
                 lines=lines_of([node]),
                 fingerprint=of_nodes([node]),
+                storage=OF_PROPERTY,
             )
     return None
 

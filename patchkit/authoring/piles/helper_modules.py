@@ -186,16 +186,23 @@ def begun_import(
     if not is_kept_off(reader.module.name, with_rows):
         return ""  # then the pack has a copy of what it imports
     top = reader.module.name.partition(".")[0]
-    others = [
-        name
+    imports_pile = any(
+        pile_import.module.partition(".")[0] == top
+        and not _is_module_of(pile_import.module, with_rows)
         for pile_import in reader.imports
-        for name in _with_packages(pile_import.module)
-        if name.partition(".")[0] == top and name not in with_rows
-    ]
-    is_imported = any(each.module.name in others for each in readers)
-    if is_imported and not _imported_by(top, readers).isdisjoint(with_rows):
-        return f"import {top}\n\n"
-    return ""
+    )
+    if not imports_pile:
+        return ""
+    read = {each.module.name for each in readers}
+    # Where the package itself was not read, it may import anything.
+    if top in read and _imported_by(top, readers).isdisjoint(with_rows):
+        return ""
+    return f"import {top}\n\n"
+
+
+def _is_module_of(name: str, modules: Container[str]) -> bool:
+    """Whether a name is that of one of some modules, or of something in one."""
+    return name in modules or name.rpartition(".")[0] in modules
 
 
 def _imported_by(package: str, readers: Sequence[PileReader]) -> set[str]:

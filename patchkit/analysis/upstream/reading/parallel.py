@@ -1,6 +1,8 @@
 """Does the same work on several releases at a time."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
@@ -9,6 +11,13 @@ from patchkit.errors import UpstreamError
 
 CONNECTIONS = 8
 """How many releases are worked on at a time, and how many connections one host may have."""
+
+
+PATIENCE = 1.0
+"""How many seconds an interrupted command waits for its threads.
+
+A thread that waits for the answer of a server cannot be ended before the time for that is over.
+"""
 
 
 class Named(Protocol):
@@ -27,6 +36,31 @@ Progress = Callable[[int, int, str], None]
 
 It is called with how many parts are done, how many there are, and the name of the last one done.
 """
+
+
+@contextlib.contextmanager
+def worker_threads(name: str) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads, and wait for their work in the end; not for long after an interruption.
+
+    Args:
+        name: How the names of the threads begin.
+
+    Yields:
+        The threads.
+    """
+    threads = ThreadPoolExecutor(CONNECTIONS, name)
+    try:
+        yield threads
+    except Exception:
+        threads.shutdown()
+        raise
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        waiting = threading.Thread(target=threads.shutdown, daemon=True)
+        waiting.start()
+        waiting.join(PATIENCE)
+        raise
+    threads.shutdown()
 
 
 def for_each(
@@ -52,7 +86,7 @@ def for_each(
         read.
     """
     with (
-        ThreadPoolExecutor(CONNECTIONS, "patchkit-releases") as threads,
+        worker_threads("patchkit-releases") as threads,
         context or nullcontext(),
     ):
         futures = {

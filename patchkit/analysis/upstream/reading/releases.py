@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.analysis.upstream.reading.archive import Archived, Reader, SdistReader
@@ -82,9 +83,15 @@ class Library(contextlib.AbstractContextManager["Library"]):
         """Lists the files of a project."""
         return Index(self.settings, self.web, self.cache, self.notice)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        is_interrupted = kind is not None and not issubclass(kind, Exception)
         if "web" in vars(self):  # it is made when it is first used
-            self.web.close()
+            self.web.close(at_once=is_interrupted)
         self.cache.close()
 
     def notice(self, text: str) -> None:

@@ -68,9 +68,13 @@ class Web:
         self._connections = Connections(settings, offline=offline)
         self.workers = ThreadPoolExecutor(CONNECTIONS, "patchkit-web")
 
-    def close(self) -> None:
-        """Close all connections."""
-        self.workers.shutdown(cancel_futures=True)
+    def close(self, *, at_once: bool = False) -> None:
+        """Close all connections.
+
+        Args:
+            at_once: Whether not to wait for what is being fetched.
+        """
+        self.workers.shutdown(wait=not at_once, cancel_futures=True)
         self._connections.close()
 
     def get(self, url: str, headers: Mapping[str, str], limit: int) -> Reply:

@@ -1,9 +1,8 @@
 """Tells which objects that are no functions can be called: instances, and partial functions."""
 
+from patchkit.analysis.upstream.resolving.metaclasses import is_of_metaclass
 from patchkit.analysis.upstream.resolving.outside import has_member
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value
-
-_PARTIAL = frozenset({"functools.partial", "functools.partialmethod"})
 
 
 def may_be_called(lookup: Lookup, value: Value) -> bool:
@@ -17,10 +16,11 @@ def may_be_called(lookup: Lookup, value: Value) -> bool:
     if cls is None:
         return False
     if cls.kind is Kind.OUTSIDE:
-        return cls.dotted in _PARTIAL or has_member(cls.dotted, "__call__") is True
+        is_partial = cls.dotted == "functools.partial"
+        return is_partial or has_member(cls.dotted, "__call__") is True
     members = lookup.member(cls, "__call__")
-    # A class has the `__call__` of `type`, its instances do not.
+    # A class has the `__call__` of its metaclass, its instances do not.
     return any(
-        member.state != "absent" and not member.dotted.startswith("builtins.type.")
+        member.state != "absent" and not is_of_metaclass(lookup, cls, member)
         for member in members
     )

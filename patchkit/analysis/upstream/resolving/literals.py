@@ -208,7 +208,7 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     if container is None:
         reason = f"{value.qualname} has no items that can be read from the source"
         return (undecided(reason),)
-    node = container.items.get(item.key)
+    node = container.items.get(_key_of(value, container, item))
     # Code that extends a list may insert, so that no index is certain.
     if node is None or (container.extended_by and not container.is_table):
         return (_missing(value, container, item),)
@@ -235,16 +235,33 @@ def item_of(lookup: Lookup, value: Value, item: Item, *, is_last: bool) -> Value
     return (definition,)
 
 
+def _key_of(value: Value, container: LiteralContainer, item: Item) -> object:
+    """Return the key of an item: of `ROWS[-1]` the index that it is counted to from the end.
+
+    A negative index is returned as it is, and found nowhere, if code may change the list.
+    """
+    key = item.key
+    if not isinstance(key, int) or key >= 0:
+        return key
+    if container.is_table or container.extended_by or _is_changed(value):
+        return key
+    return len(container.items) + key
+
+
 def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
     """Say why a list or table has no item; undecided if code may add it."""
     if container.extended_by:
         return undecided(f"{container.extended_by} may have {item}")
-    name = re.escape(value.qualname.rpartition(".")[2].encode())
-    pattern = _CHANGED % (name, name)
-    is_changed = re.search(pattern, value.module_tree.source, re.MULTILINE)
     is_empty = not container.items  # so it is there to be filled
     # The nodes after the first are statements that change what the first has assigned.
     is_modified = len(value.nodes) > 1
-    if is_empty or is_modified or is_changed:
+    if is_empty or is_modified or _is_changed(value):
         return undecided(f"{value.qualname} is filled by code, which may set {item}")
     return absent(f"{value.qualname} of {value.module} has no item {item}")
+
+
+def _is_changed(value: Value) -> bool:
+    """Whether code of its module, such as that of a function, may change a list or table."""
+    name = re.escape(value.qualname.rpartition(".")[2].encode())
+    pattern = _CHANGED % (name, name)
+    return bool(re.search(pattern, value.module_tree.source, re.MULTILINE))

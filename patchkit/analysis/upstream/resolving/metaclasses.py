@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.outside import (
     NOT_PLAIN,
     OBJECT_FACTORIES,
     is_class,
+    is_only_of_metaclass,
 )
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
 from patchkit.analysis.upstream.resolving.values import (
@@ -92,6 +93,30 @@ def function_as_metaclass(lookup: Lookup, value: Value, scope: Scope) -> str:
                 if maker.kind in AS_METHOD:  # a plain function
                     return f"{maker.qualname}() makes it, and may return anything"
     return ""
+
+
+def is_of_metaclass(lookup: Lookup, owner: Value, attribute: Value) -> bool:
+    """Whether a class has an attribute only because its metaclass has it.
+
+    Instances do not have it, and a change of it has to name the metaclass.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        attribute: What the attribute of the class was resolved to.
+    """
+    definer, _, name = attribute.dotted.rpartition(".")
+    if attribute.kind is Kind.OUTSIDE:
+        bases = {ancestor.dotted for ancestor in mro(lookup, owner)}
+        return is_only_of_metaclass(definer, name, is_base=definer in bases)
+    meta = metaclass(lookup, owner)
+    if meta is None or not meta.has_class_statement:
+        return False
+    definer_names = (attribute.module, attribute.qualname.rpartition(".")[0])
+    return any(
+        (ancestor.module, ancestor.qualname) == definer_names
+        for ancestor in mro(lookup, meta)
+    )
 
 
 def makes_instances(lookup: Lookup, callee: Value, name: str) -> bool:

@@ -279,6 +279,22 @@ def of_known_metaclass(dotted: str, name: str) -> str:
     return ""
 
 
+def is_only_of_metaclass(dotted: str, name: str, *, is_base: bool) -> bool:
+    """Whether a class of Python's own has an attribute from its metaclass, or is a metaclass.
+
+    Args:
+        dotted: The class, which the attribute was found in.
+        name: The name of the attribute.
+        is_base: Whether the class that is asked about derives from it.
+    """
+    cls = standard_class(dotted)
+    if cls is None:
+        return False
+    if not is_base:
+        return issubclass(cls, type)
+    return not any(name in vars(base) for base in cls.__mro__)
+
+
 def has_room_for_weakref(dotted: str) -> bool:
     """Whether Python gives a class that derives from one of its own a `__weakref__`.
 

@@ -11,6 +11,7 @@ from patchkit.analysis.upstream.resolving.deciding import Platform
 from patchkit.analysis.upstream.resolving.importer_changes import changed_where_imported
 from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
+from patchkit.analysis.upstream.resolving.named_elsewhere import named_elsewhere
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.storage import HOOKS, VALUES, instance_storage
 from patchkit.analysis.upstream.resolving.syntax import Signature
@@ -278,13 +279,16 @@ class Resolver:
         if len(target.steps) < 2:
             return ""  # a module, or a name of one
         name = target.steps[-1]
-        if isinstance(name, Item):
-            return ""  # an item of a list or table
+        holder = self.resolve(target.holder)
+        elsewhere = named_elsewhere(
+            self.lookup, holder.variants, name, resolution.variants
+        )
+        if elsewhere or isinstance(name, Item):
+            return elsewhere
         if name not in HOOKS and resolution.kind not in VALUES:
             return ""
         # The class of the target, and the bases that it inherits the name from. A value may also be
         # found in another class, as for `support = Support.ALWAYS`, which says nothing of this one.
-        holder = self.resolve(target.holder)
         bases = {Target(base.module, base.qualname) for base in holder.bases}
         owners = {target.holder}
         for variant in resolution.variants:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MADE = "class C(metaclass=M): ..."
 FIELD = "Replace('up.mod:C.x', by='N')"
 HOOK = "Wrap('up.mod:C.__init__', by='w')"
+ADD_FIELD = "AddField('up.mod:C', 'x', int, 1)"
+CACHED = "import functools\nclass C:\n    @functools.cached_property\n"
+DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass C:\n    y: int = 1"
 SETS = "AfterImport('up.mod', call='g', sets=('up.mod:f',))"
 SETS_FIELD = "AfterImport('up.mod', call='g', sets=('up.mod:C.x',))"
 ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
@@ -35,6 +38,9 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
         (REPLACE, "def f(a, b=1, *rest): ...", ["PK103"]),
         (REPLACE, "def f(a, b=1, **more): ...", ["PK103"]),
         (REPLACE, "class f: ...", ["PK102"]),
+        ("Replace('up.mod:C.x', by='N')", f"{CACHED}    def x(self): ...", []),
+        ("Replace('up.mod:C.x', by='N')", "class C:\n    def x(self): ...", ["PK102"]),
+        ("Replace('up.mod:C.__init__', by='N')", DATACLASS, ["PK102"]),
         (REPLACE, "globals().update(x())", ["PK104"]),
         (REPLACE, "def f(a, b=1):\n    '''Same.'''\n    return a", ["PK122"]),
         (WRAP, "def f(a, b=1, c=2): ...", []),
@@ -66,9 +72,22 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
         ("Add('up.mod:new', by='g')", "", []),
         ("Add('up.mod:new', by='g')", "def new(): ...", ["PK121"]),
         ("Add('up.mod:C.new', by='g')", "", ["PK101"]),
-        ("AddField('up.mod:C', 'x', int, 1)", "class C: ...", []),
-        ("AddField('up.mod:C', 'x', int, 1)", "class C:\n    x: int = 2", ["PK121"]),
-        ("AddField('up.mod:C', 'x', int, 1)", "def C(): ...", ["PK102"]),
+        (ADD_FIELD, DATACLASS, []),
+        (ADD_FIELD, f"{DATACLASS}\n    x: int = 2", ["PK121"]),
+        (ADD_FIELD, "class C: ...", ["PK102"]),
+        (ADD_FIELD, "import enum\nclass C(enum.Enum): ...", ["PK102"]),
+        (
+            ADD_FIELD,
+            "from typing import NamedTuple\nclass C(NamedTuple): ...",
+            ["PK102"],
+        ),
+        (
+            ADD_FIELD,
+            "from pydantic import BaseModel\nclass C(BaseModel): ...",
+            ["PK102"],
+        ),
+        (ADD_FIELD, "from other import made\n@made\nclass C: ...", []),
+        (ADD_FIELD, "def C(): ...", ["PK102"]),
         ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
         ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
         ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),
@@ -120,6 +139,71 @@ def test_each_change_has_its_needs(
     else:
         state = "ok"
     assert report.grid["p"]["up 1.0"] == state
+
+
+OBJECT = """
+import abc, enum
+class M(type):
+    def of_meta(cls): ...
+    def __call__(cls): ...
+class C(metaclass=M):
+    def m(self): ...
+class P:
+    @property
+    def prop(self): ...
+    def m(self): ...
+    def __call__(self): ...
+class New:
+    def __new__(cls): ...
+class Sub(New): ...
+class A(abc.ABC): ...
+class E(enum.Enum):
+    RED = 1
+def f(): ...
+obj = P()
+ROWS = [f, f]
+PAIR = (f, f)
+FILLED = [f]
+def fill():
+    FILLED.append(f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("M.of_meta", []),
+        ("M.__call__", []),
+        ("C.m", []),
+        ("C.of_meta", ["PK102"]),
+        ("C.__call__", ["PK102"]),
+        ("A.register", ["PK102"]),
+        ("A.__init__", []),
+        ("E.__call__", ["PK102"]),
+        ("P.__new__", ["PK102"]),
+        ("New.__new__", []),
+        ("Sub.__new__", []),
+        ("P.prop", []),
+        ("P.prop.fget", ["PK102"]),
+        ("P.__call__", []),
+        ("obj.m", []),
+        ("obj.prop", ["PK102"]),
+        ("obj.__call__", ["PK102"]),
+        ("ROWS[1]", []),
+        ("ROWS[-1]", []),
+        ("ROWS[-2]", []),
+        ("ROWS[-3]", ["PK101"]),
+        ("PAIR[0]", ["PK102"]),
+        ("FILLED[-1]", ["PK104"]),
+    ],
+)
+def test_a_target_is_where_it_can_be_set(
+    world: World, target: str, expected: list[str]
+) -> None:
+    """What a class or an object only answers for is a finding, as no change can be made there."""
+    wrap = f"Wrap({'up.mod:' + target!r}, by='w')"
+    world.pack(row("p", "patch_a", wrap), patch_a=BODY)
+    assert codes(checked([subject("1.0", mod=OBJECT)])) == expected
 
 
 @pytest.mark.parametrize(
