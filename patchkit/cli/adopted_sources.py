@@ -127,10 +127,7 @@ def adopt_pile(
     name, source = open_package(changed, library)
     readers = read_pile(source, only, dialects())
     if only and not readers:
-        raise ScaffoldError(
-            f"--only: found no module {only[0]} in {changed}, expected its dotted name, with that "
-            "of its package"
-        )
+        raise _no_such_module(only[0], changed)
     leave_own_attributes(readers, base)
     # Of the file of a wheel, the rows name the distribution and the version, which come first.
     if changed.endswith(".whl"):
@@ -147,6 +144,14 @@ def adopt_pile(
     list_moved_names(pile)
     list_moved_targets(pile)
     return pile, restore_nothing
+
+
+def _no_such_module(name: str, changed: str) -> ScaffoldError:
+    """Make the error about a module that `--only` names, and that a pile does not have."""
+    return ScaffoldError(
+        f"--only: found no module {name} in {changed}, expected its dotted name, with that of its "
+        "package"
+    )
 
 
 def _observe(

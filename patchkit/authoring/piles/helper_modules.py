@@ -186,18 +186,19 @@ def begun_import(
     if not is_kept_off(reader.module.name, with_rows):
         return ""  # then the pack has a copy of what it imports
     top = reader.module.name.partition(".")[0]
-    imports_pile = any(
-        pile_import.module.partition(".")[0] == top
-        and not _is_module_of(pile_import.module, with_rows)
+    others = [
+        pile_import.module
         for pile_import in reader.imports
-    )
-    if not imports_pile:
-        return ""
+        if pile_import.module.partition(".")[0] == top
+        and not _is_module_of(pile_import.module, with_rows)
+    ]
     read = {each.module.name for each in readers}
-    # Where the package itself was not read, it may import anything.
-    if top in read and _imported_by(top, readers).isdisjoint(with_rows):
-        return ""
-    return f"import {top}\n\n"
+    # With `--only`, the outermost package is not read, and may import anything.
+    are_read = all(_is_module_of(module, read) for module in others)
+    leads_back = not _imported_by(top, readers).isdisjoint(with_rows)
+    if others and (leads_back or not are_read):
+        return f"import {top}\n\n"
+    return ""
 
 
 def _is_module_of(name: str, modules: Container[str]) -> bool:

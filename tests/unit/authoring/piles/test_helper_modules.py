@@ -134,11 +134,12 @@ def test_a_helper_of_a_pile_that_is_kept_off_stays_there(
     assert here.answer(f"{ROWS}{PROBE}") == of_pile
 
 
+@pytest.mark.parametrize("words", [(), ("--only", "pile.patches")])
 @pytest.mark.parametrize(
     "asks", ["", "import os\nif os.environ.get('HOME') != 'x':\n    "]
 )
 def test_a_body_whose_imports_lead_back_to_it(
-    here: World, capsys: pytest.CaptureFixture[str], asks: str
+    here: World, capsys: pytest.CaptureFixture[str], asks: str, words: tuple[str, ...]
 ) -> None:
     """The pile's package imports all of its patches, and a body a helper in that package.
 
@@ -155,7 +156,7 @@ def test_a_body_whose_imports_lead_back_to_it(
         "lib.C.s = staticmethod(s)\n",
         "helpers": HELPERS.replace("from pile.inner.words import END", "END = '!'"),
     }
-    adopt(here, capsys, modules, "--no-observe")
+    adopt(here, capsys, modules, "--no-observe", *words)
     of_pile = here.answer(f"import pile\n{PROBE}", PATCHKIT="0")
     assert here.answer(f"{ROWS}{PROBE}") == of_pile
     assert here.answer(f"{ROWS}import pile\n{PROBE}") == of_pile
