@@ -33,7 +33,7 @@ help:            ## What there is
 
 test: lint test-unit test-processes e2e-smoke  ## Ten minutes; the last line is pytest's; SAMPLES=many
 
-test-rest: docs test-integration check sglang-smoke e2e-rest  ## What `make test` leaves out: half an hour
+test-rest: docs test-integration check e2e-rest  ## What `make test` leaves out: half an hour
 
 test-all: export SAMPLES = many
 test-all: test test-rest  ## Everything; the laws try more examples
