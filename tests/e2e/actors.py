@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCRIPT = Path(__file__).with_name("actor.py")
-LIMIT = 400
+LIMIT = 600
 """Seconds that a driver may take: where nothing is cached, it compiles all that vLLM imports."""
 
 

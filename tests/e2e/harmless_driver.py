@@ -78,7 +78,7 @@ def from_ray(sent: dict[str, object]) -> dict[str, object]:
         runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
     )
     seen: dict[str, object] = ray.get(
-        ray.remote(num_cpus=0)(look).remote(sent), timeout=200
+        ray.remote(num_cpus=0)(look).remote(sent), timeout=600
     )
     return seen
 

@@ -37,14 +37,14 @@ def main() -> None:
     # Under the name of vLLM's class, as vLLM itself has it.
     actor_class: Any = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=0)(Bare)
     actor = actor_class.remote()
-    pids = [ray.get(actor.pid.remote(), timeout=200)]
+    pids = [ray.get(actor.pid.remote(), timeout=600)]
     try:
-        ray.get(actor.die.remote(), timeout=200)
+        ray.get(actor.die.remote(), timeout=600)
     except ray.exceptions.RayActorError:
         pids.append(
-            ray.get(actor.pid.options(max_task_retries=-1).remote(), timeout=200)
+            ray.get(actor.pid.options(max_task_retries=-1).remote(), timeout=600)
         )
-    pids.append(ray.get(actor_class.remote().pid.remote(), timeout=200))
+    pids.append(ray.get(actor_class.remote().pid.remote(), timeout=600))
     print(json.dumps({"driver": pids}), flush=True)
 
 

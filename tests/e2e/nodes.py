@@ -86,7 +86,7 @@ class Node:
     ) -> processes.Outcome:
         """Run a command on the node, for two minutes at most."""
         full = processes.environment(env, self.environment)
-        return processes.run(self.command(*words), full, 300, log, leave=leave)
+        return processes.run(self.command(*words), full, 600, log, leave=leave)
 
     @property
     def journal(self) -> Path:
@@ -150,7 +150,7 @@ def _unshare(first: int | None) -> tuple[str, ...]:
     return (*_ENTER, "--target", str(first), "--", "unshare")
 
 
-def _await(sign: Path, holder: subprocess.Popen[bytes], patience: float = 10.0) -> None:
+def _await(sign: Path, holder: subprocess.Popen[bytes], patience: float = 100.0) -> None:
     deadline = time.monotonic() + patience
     while not sign.exists():
         if holder.poll() is not None or time.monotonic() > deadline:
@@ -177,7 +177,7 @@ def _connect(one: Node, other: Node) -> None:
 
 def _check(command: Sequence[str]) -> None:
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=30, check=False
+        command, capture_output=True, text=True, timeout=200, check=False
     )
     if done.returncode != 0:
         raise NodesError(

@@ -19,7 +19,7 @@ def make(directory: Path, *, pip: bool = False) -> Path:
         *([] if pip else ["--without-pip"]),
         str(directory),
     ]
-    subprocess.run(command, check=True, capture_output=True, timeout=200)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     python = directory / "bin" / "python"
     version = "python{}.{}".format(*sys.version_info)
     below = sysconfig.get_path("purelib")

@@ -23,8 +23,8 @@ def main() -> None:
     actor = ray.remote(num_cpus=0)(uses_backport.Actor).remote()
     seen = {
         "driver": uses_backport.work(counter),
-        "task": ray.get(task.remote(counter), timeout=200),
-        "actor": ray.get(actor.work.remote(counter), timeout=200),
+        "task": ray.get(task.remote(counter), timeout=600),
+        "actor": ray.get(actor.work.remote(counter), timeout=600),
     }
     print(json.dumps(seen))
 

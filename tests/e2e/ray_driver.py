@@ -63,7 +63,7 @@ def join_again(address: str, environment: dict[str, Any]) -> None:
     """Join the cluster as another driver with the environment of an actor, and run an actor."""
     ray.init(address=address, log_to_driver=False, runtime_env=environment)
     inner = ray.remote(num_cpus=0)(Actor).options(runtime_env=environment).remote()
-    print(json.dumps(ray.get(inner.seen.remote(), timeout=200)), flush=True)
+    print(json.dumps(ray.get(inner.seen.remote(), timeout=600)), flush=True)
 
 
 def runtime_env(hook: str) -> dict[str, object] | None:
@@ -85,11 +85,11 @@ def main() -> None:
         join_again(sys.argv[2], json.loads(sys.argv[3]))
         return
     ray.init(log_to_driver=False, runtime_env=runtime_env(sys.argv[1]))
-    task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=200)
+    task = ray.get(ray.remote(num_cpus=0)(seen).remote(), timeout=600)
     actor = ray.remote(num_cpus=0)(Actor).remote()
-    found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=200)}
+    found = {"task": task, "actor": ray.get(actor.seen.remote(), timeout=600)}
     if "within" in sys.argv:
-        found["within"] = ray.get(actor.from_within.remote(__file__), timeout=200)
+        found["within"] = ray.get(actor.from_within.remote(__file__), timeout=600)
     print(json.dumps({"driver": os.getpid(), **found}), flush=True)
 
 

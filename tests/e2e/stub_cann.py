@@ -84,7 +84,7 @@ def compile_stub(source: Path, library: Path) -> None:
 def run(*command: str) -> str:
     """What a command prints; its failure is an error with what it said."""
     result = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False
+        command, capture_output=True, text=True, timeout=600, check=False
     )
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}: {result.stderr.strip()}")

@@ -90,7 +90,7 @@ def test_nothing_is_changed_elsewhere(
 ) -> None:
     """Not asked to, and on a platform that derives from the one for CPUs, all is as it was."""
     env = processes.environment({**machine, "PATCHKIT_JOURNAL": str(tmp_path)})
-    outcome = processes.run([str(python), "-c", ASK], env, 200, tmp_path / "ask.log")
+    outcome = processes.run([str(python), "-c", ASK], env, 600, tmp_path / "ask.log")
     assert outcome.said("keys") == {"keys": keys}, outcome.tail()
     (process,) = read_directory(tmp_path)
     assert (process.patches[ROW].status, process.patches[ROW].reason) == (

@@ -279,7 +279,7 @@ def run_python(page: Path, sources: list[str], folder: Path) -> None:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -84,7 +84,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     python = overlay.make(folder / "venv")
     words = ("pip", "install", "--python", str(python), "--no-deps", "--quiet")
     command = toolbox.uv(*words, *toolbox.index_options(), *map(str, copies))
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     return Reader(python, folder)
 
 
@@ -275,7 +275,7 @@ def test_the_tests_that_a_reader_keeps_pass(reader: Reader, tmp_path: Path) -> N
     tests = [str(reader.folder / name / "tests") for name in PACKS]
     command = [str(reader.python), *words, str(reader.folder), *tests]
     outcome = processes.run(
-        command, processes.environment(scenario.VLLM), 300, tmp_path / "log"
+        command, processes.environment(scenario.VLLM), 600, tmp_path / "log"
     )
     assert outcome.status == 0, outcome.tail()
     assert "7 passed" in outcome.output

@@ -164,7 +164,7 @@ def seen(python: Path, ray: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     own = {"PYTHONPATH": path, "PATCHKIT_PATCHES": "acme_pack"}
     env = processes.environment(scenario.MACHINE, ray.environment, own)
     command = [str(python.with_name("patchkit")), "run", "--", str(python), str(DRIVER)]
-    outcome = processes.run(command, env, 200, home / "log")
+    outcome = processes.run(command, env, 600, home / "log")
     assert outcome.status == 0, outcome.tail()
     seen = outcome.said("here")
     assert seen, outcome.tail()

@@ -95,7 +95,7 @@ class Lab:
         """What comes of two pipeline stages, with the rows of each step."""
         command = [str(self.python), str(DRIVER), *map(",".join, steps)]
         env = processes.environment(self.env, {"SIMNPU": "0", "VLLM_PLUGINS": ""})
-        outcome = processes.run(command, env, 300, self.directory / "pipeline.log")
+        outcome = processes.run(command, env, 600, self.directory / "pipeline.log")
         found = outcome.said("steps")
         assert found, outcome.tail()
         return list(found["steps"])

@@ -42,7 +42,7 @@ def env(python: Path, project: Path) -> dict[str, str]:
     """The environment of a process that finds the pack's wheel, installed."""
     index = toolbox.index_options()
     build = ["build", "--wheel", "--quiet", *index, "--out-dir", str(project / "dist")]
-    subprocess.run(toolbox.uv(*build, str(project)), check=True, timeout=200)
+    subprocess.run(toolbox.uv(*build, str(project)), check=True, timeout=600)
     (wheel,) = (project / "dist").glob("acme_patches-*.whl")
     site = project.parent / "site"
     install = [
@@ -55,7 +55,7 @@ def env(python: Path, project: Path) -> dict[str, str]:
         *index,
     ]
     command = toolbox.uv(*install, "--target", str(site), str(wheel))
-    subprocess.run(command, check=True, timeout=200)
+    subprocess.run(command, check=True, timeout=600)
     own = {"PYTHONPATH": str(site), "PATCHKIT_JOURNAL": str(site / "journal")}
     return {**os.environ, **scenario.CPU, "VLLM_PLUGINS": "patchkit", **own}
 
@@ -71,7 +71,7 @@ def patchkit(
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == code, done.stderr
@@ -103,7 +103,7 @@ def test_its_lock_is_up_to_date_where_it_is_written(
     """In the repository of the pack, whose settings name the releases."""
     command = [str(python), "-m", "patchkit", "lock", "--check"]
     done = subprocess.run(
-        command, cwd=project, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=project, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -125,7 +125,7 @@ def test_its_tests_pass(python: Path, project: Path, env: dict[str, str]) -> Non
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout

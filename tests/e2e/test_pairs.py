@@ -69,7 +69,7 @@ def _status(python: Path, folder: Path) -> list[dict[str, Any]]:
     """Return what `patchkit status` says of each process."""
     words = ["-m", "patchkit", "status", str(folder / "journal"), "--format", "json"]
     outcome = processes.run(
-        [str(python), *words], processes.environment(), 60, folder / "status.log"
+        [str(python), *words], processes.environment(), 200, folder / "status.log"
     )
     text = outcome.output
     said: list[dict[str, Any]] = json.loads(text[text.index("{\n") :])["processes"]

@@ -217,6 +217,7 @@ def place() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.every_cell
 def test_what_is_compiled_is_traced(
     python: Path, model: Path, baseline: list[int], place: Path
 ) -> None:
@@ -243,6 +244,7 @@ def test_what_is_compiled_is_traced(
     ]
 
 
+@pytest.mark.every_cell
 def test_workers_of_ray_are_probed(
     python: Path, model: Path, ray: cluster.Cluster, place: Path
 ) -> None:
@@ -278,7 +280,7 @@ def test_requests_to_a_server(python: Path, model: Path, place: Path) -> None:
         scenario.CPU, {"PYTHONPATH": str(place), "TMPDIR": str(place)}
     )
     command = [str(python), "-m", "patchkit", "probe", schedule, *serve]
-    outcome = processes.run([*command, "--requests", "2"], environ, 300, place / "log")
+    outcome = processes.run([*command, "--requests", "2"], environ, 600, place / "log")
     assert outcome.status == 0, outcome.tail()
     assert "roles: engine-core" in outcome.output
     answer = json.loads(next(place.glob("patchkit-*/*/probe.json")).read_text())

@@ -64,7 +64,7 @@ def status(python: Path, folder: Path) -> dict[int, dict[str, Any]]:
         "--format",
         "json",
     ]
-    outcome = processes.run(command, processes.environment(), 60, folder / "status.log")
+    outcome = processes.run(command, processes.environment(), 200, folder / "status.log")
     text = outcome.output
     return {
         one["pid"]: one for one in json.loads(text[text.index("{\n") :])["processes"]
@@ -79,7 +79,7 @@ def test_a_worker_patch_reaches_the_weight_cache_daemon(
     env = processes.environment(scenario.VLLM, pack(tmp_path, DAEMON))
     command = [str(hybrid), "-m", "patchkit", "run", "--", str(hybrid)]
     driver = [str(HERE / "weight_cache_driver.py"), str(model)]
-    outcome = processes.run([*command, *driver], env, 500, tmp_path / "driver.log")
+    outcome = processes.run([*command, *driver], env, 600, tmp_path / "driver.log")
     said = outcome.said("driver")
     assert said, outcome.tail()
     assert "no accelerator" in outcome.output or "accelerator device" in outcome.output
@@ -100,7 +100,7 @@ def test_actors_that_are_restarted_or_come_late(
         scenario.MACHINE, ray.environment, pack(tmp_path, ACTOR)
     )
     command = [str(python), str(HERE / "late_actors_driver.py")]
-    outcome = processes.run(command, env, 500, tmp_path / "driver.log")
+    outcome = processes.run(command, env, 600, tmp_path / "driver.log")
     said = outcome.said("driver")
     assert said, outcome.tail()
     pids = said["driver"]

@@ -75,7 +75,7 @@ def driven(
     told = {"PATCHKIT_PATCHES": "acme_backports", "PYTHONPATH": str(directory), **more}
     env = processes.environment(scenario.MACHINE, ray.environment, told)
     command = [str(python), "-m", "patchkit", "run", "--", str(python), str(DRIVER)]
-    return processes.run(command, env, 300, directory / "driver.log")
+    return processes.run(command, env, 600, directory / "driver.log")
 
 
 def test_a_driver_a_task_and_an_actor_share_it(
@@ -117,7 +117,7 @@ def test_a_module_that_ray_has_is_refused(python: Path, tmp_path: Path) -> None:
     told = {"PATCHKIT_PATCHES": "acme_backports", "PYTHONPATH": str(tmp_path)}
     command = [str(python), "-c", "import patchkit.auto, ray.util.queue"]
     env = processes.environment(scenario.MACHINE, told)
-    outcome = processes.run(command, env, 60, tmp_path / "refused.log")
+    outcome = processes.run(command, env, 200, tmp_path / "refused.log")
     assert outcome.status == 1
     assert "upstream has this module already" in outcome.output
     assert "ray/util/queue.py" in outcome.output

@@ -45,7 +45,7 @@ def test_the_real_backend_makes_the_device_travel(
     """On the stubs torch_npu is imported, and its device pickled and unpickled."""
     command = [str(python), "-c", f"import torch_npu; {ROUND_TRIP}"]
     outcome = processes.run(
-        command, processes.environment(machine), 300, tmp_path / "log"
+        command, processes.environment(machine), 600, tmp_path / "log"
     )
     assert outcome.status == 0, outcome.tail()
     assert outcome.output.split()[-1] == "npu"

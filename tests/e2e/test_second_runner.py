@@ -84,6 +84,6 @@ def test_a_patch_of_the_runner_that_does_not_run(
         "second-runner-method": {SECOND: CALLED},
     }
     command = [str(python), "-m", "patchkit", "status", "--unused"]
-    shown = processes.run(command, processes.environment(env), 60, tmp_path / "unused")
+    shown = processes.run(command, processes.environment(env), 200, tmp_path / "unused")
     assert "runner-method" in (tmp_path / "unused").read_text(), shown.tail()
     assert "second-runner-method" not in (tmp_path / "unused").read_text()

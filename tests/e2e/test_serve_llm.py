@@ -1,6 +1,6 @@
 """The example pack `ray.serve.llm`, installed, on a real Ray 2.35 with a real vLLM.
 
-The cluster pretends to have the accelerators that the documented example asks for.
+The cluster pretends to have the accelerators that the documented example asks for. `make e2e-all` only.
 
 Takes about 3 min.
 """
@@ -22,6 +22,8 @@ from patchkit.analysis.status import read_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.every_cell
 
 DRIVER = Path(__file__).with_name("serve_llm_driver.py")
 CHECKS = Path(__file__).with_name("serve_llm_checks.py")
@@ -75,7 +77,7 @@ def site(old_ray: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = ["pip", "install", "--python", str(old_ray), "--no-deps", "--reinstall"]
     where = ["--target", str(directory)]
     command = toolbox.uv(*install, *where, *toolbox.index_options(), str(PACK))
-    subprocess.run(command, check=True, capture_output=True, timeout=200)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     served.describe(directory, "0.32.0+cpu")
     pack = directory / "acme_seen"
     pack.mkdir()
@@ -126,7 +128,7 @@ def said(
     env = processes.environment(scenario.VLLM, ray_235.environment, told)
     command = [str(old_ray), "-m", "patchkit", "run", "--", str(old_ray), str(DRIVER)]
     outcome = processes.run(
-        [*command, str(chat_model), port], env, 560, site / "driver.log"
+        [*command, str(chat_model), port], env, 900, site / "driver.log"
     )
     said = outcome.said("served") if outcome.status == 0 else None
     assert said, outcome.tail() + ray_235.worker_logs()[-5000:]

@@ -58,7 +58,7 @@ def second(
     flags = [f"--{name}={value}" for name, value in options.items()]
     before = ray.pids()
     command = [str(python.with_name("ray")), "start", "--disable-usage-stats", *flags]
-    outcome = processes.run(command, env, 300, ray.directory / "second.log", leave=True)
+    outcome = processes.run(command, env, 600, ray.directory / "second.log", leave=True)
     assert outcome.status == 0, outcome.tail()
     yield journal
     processes.end(ray.pids() - before)
@@ -79,7 +79,7 @@ def status(
         "json",
     ]
     env = processes.environment(scenario.MACHINE, {"RAY_AUTH_MODE": "disabled"})
-    outcome = processes.run([*command, *words], env, 300, log)
+    outcome = processes.run([*command, *words], env, 600, log)
     return outcome.status, json.loads(outcome.output[outcome.output.index("{\n") :])
 
 
@@ -94,7 +94,7 @@ def driven(
     }
     env = processes.environment(scenario.MACHINE, ray.environment, told, more)
     log = directory / "driver.log"
-    outcome = processes.run([str(python), str(DRIVER), *words], env, 300, log)
+    outcome = processes.run([str(python), str(DRIVER), *words], env, 600, log)
     assert outcome.status == 0, outcome.tail()
     said = outcome.said("driver")
     assert said, outcome.tail()
@@ -196,7 +196,7 @@ def test_nobody_at_the_address(python: Path, tmp_path: Path) -> None:
     """One line within seconds, exit code 2."""
     address = f"{clusters.HOST}:{clusters.free_ports(1)[0]}"
     command = [str(python), "-m", "patchkit", "status", "--ray", address]
-    outcome = processes.run(command, processes.environment(), 30, tmp_path / "log")
+    outcome = processes.run(command, processes.environment(), 200, tmp_path / "log")
     assert outcome.status == 2
     assert outcome.output.startswith(f"patchkit: --ray {address}: nobody answers there")
     assert outcome.output.count("\n") == 1
@@ -243,7 +243,7 @@ def test_what_a_users_actor_refers_to_is_patched(
     env = processes.environment(scenario.MACHINE, ray.environment, told)
     driver = DRIVER.with_name("user_actor_driver.py")
     outcome = processes.run(
-        [str(python), str(driver)], env, 300, tmp_path / "driver.log"
+        [str(python), str(driver)], env, 600, tmp_path / "driver.log"
     )
     assert outcome.status == 0, outcome.tail()
     new = ["by", "old"]

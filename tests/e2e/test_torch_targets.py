@@ -325,7 +325,7 @@ def test_a_kernel_of_triton_runs(tmp_path: Any) -> None:
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "InterpretedFunction\n"), done.stderr

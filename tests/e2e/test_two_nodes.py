@@ -162,6 +162,7 @@ def test_with_the_bootstrap_on_both_nodes_both_are_patched(
     assert status["agreement"]["worker"] is True
 
 
+@pytest.mark.every_cell
 def test_without_a_bootstrap_the_actors_class_brings_patchkit(
     two: Two, baseline: list[int]
 ) -> None:

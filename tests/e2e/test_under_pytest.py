@@ -48,7 +48,7 @@ def in_child():
     answers = context.Queue()
     child = context.Process(target=told, args=(answers,))
     child.start()
-    answer = answers.get(timeout=300)
+    answer = answers.get(timeout=600)
     child.join()
     return answer
 """,
@@ -92,5 +92,5 @@ def test_only_what_a_test_names_is_applied(python: Path, tmp_path: Path) -> None
     assert outcome.status == 0, outcome.tail()
     assert "4 passed" in outcome.output
     program = [str(python), "-c", "import asking; print(asking.seen())"]
-    outcome = processes.run(program, env, 300, tmp_path / "program.log")
+    outcome = processes.run(program, env, 600, tmp_path / "program.log")
     assert outcome.output.splitlines()[-1] == "acme", outcome.tail()

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["machine", "newest", "pack", "released", "repository", "upstream"]
 
-JOBS = pytest.mark.parametrize("job", ["release", "main"])
+JOBS = pytest.mark.parametrize(
+    "job", ["release", pytest.param("main", marks=pytest.mark.every_cell)]
+)
 
 
 @JOBS

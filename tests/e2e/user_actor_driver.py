@@ -33,9 +33,9 @@ def main() -> None:
         runtime_env=patchkit.ray.runtime_env({"env_vars": env_vars}),
     )
     actor = ray.remote(num_cpus=0)(Actor).remote()
-    found = ray.get(actor.seen.remote(), timeout=200)
-    direct = ray.get(actor.inherited.remote(), timeout=200)
-    task = ray.get(ray.remote(num_cpus=0)(function).remote(), timeout=200)
+    found = ray.get(actor.seen.remote(), timeout=600)
+    direct = ray.get(actor.inherited.remote(), timeout=600)
+    task = ray.get(ray.remote(num_cpus=0)(function).remote(), timeout=600)
     print(json.dumps({"actor": found, "direct": direct, "task": task}), flush=True)
 
 

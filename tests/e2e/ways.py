@@ -234,7 +234,7 @@ class Lab:
                 "bootstrap",
                 "install",
             ]
-            subprocess.run(command, check=True, capture_output=True, timeout=200)
+            subprocess.run(command, check=True, capture_output=True, timeout=600)
         return self._bootstrapped
 
     def _cluster(self, cell: Cell) -> cluster.Cluster:

@@ -98,7 +98,7 @@ def start(cluster: Cluster, words: Sequence[str], env: Mapping[str, str]) -> Non
     del full["RAY_ADDRESS"]
     log = cluster.directory / "start.log"
     # What it starts is meant to stay; `started` ends that.
-    outcome = processes.run(words, full, 300, log, leave=True)
+    outcome = processes.run(words, full, 600, log, leave=True)
     if outcome.status != 0:
         raise ClusterError(f"ray start {outcome.tail()}")
 

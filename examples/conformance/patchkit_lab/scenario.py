@@ -111,7 +111,7 @@ def make_model(python: Path, directory: Path) -> Path:
     model = directory / "model"
     command = [str(python), str(HERE / "make_model.py"), str(model)]
     outcome = processes.run(
-        command, processes.environment(VLLM), 300, directory / "model.log"
+        command, processes.environment(VLLM), 600, directory / "model.log"
     )
     if outcome.status != 0:
         raise RuntimeError(f"the tiny model was not made {outcome.tail()}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-STOP_SECONDS = 20.0
+STOP_SECONDS = 120.0
 AT_A_TIME = 8
 
 
@@ -30,7 +30,7 @@ def ask(
     log: Path,
     *,
     enough: Callable[[], bool] = lambda: True,
-    timeout: float = 240,
+    timeout: float = 600,
 ) -> list[list[int]]:
     """Run a command line that serves the model; return the tokens of every answer.
 
@@ -52,7 +52,7 @@ def ask(
 
 @contextlib.contextmanager
 def running(
-    command: Sequence[str], env: Mapping[str, str], log: Path, timeout: float = 240
+    command: Sequence[str], env: Mapping[str, str], log: Path, timeout: float = 600
 ) -> Iterator[str]:
     """Run a command line that serves until the end of the block; give its address.
 
@@ -111,14 +111,14 @@ def _answers(
 
 def complete(address: str, model: Path) -> list[int]:
     """One completion, as a client would ask for it."""
-    with urllib.request.urlopen(_request(address, model), timeout=60) as answer:
+    with urllib.request.urlopen(_request(address, model), timeout=300) as answer:
         return list(json.load(answer)["choices"][0]["token_ids"])
 
 
 def stream(address: str, model: Path) -> list[list[int]]:
     """A hundred tokens as they come, in chunks; of a few, a busy server makes a single chunk."""
     request = _request(address, model, stream=True, max_tokens=100, ignore_eos=True)
-    with urllib.request.urlopen(request, timeout=120) as answer:
+    with urllib.request.urlopen(request, timeout=300) as answer:
         events = [
             line[6:]
             for line in answer.read().splitlines()
