@@ -1,6 +1,7 @@
 """The example pack `ray.serve.llm`, installed, on a real Ray 2.35 with a real vLLM.
 
-The cluster pretends to have the accelerators that the documented example asks for. `make e2e-all` only.
+The cluster pretends to have the accelerators that the documented example asks for.
+`make e2e-all` only.
 
 Takes about 3 min.
 """
