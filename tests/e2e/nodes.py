@@ -150,7 +150,9 @@ def _unshare(first: int | None) -> tuple[str, ...]:
     return (*_ENTER, "--target", str(first), "--", "unshare")
 
 
-def _await(sign: Path, holder: subprocess.Popen[bytes], patience: float = 100.0) -> None:
+def _await(
+    sign: Path, holder: subprocess.Popen[bytes], patience: float = 100.0
+) -> None:
     deadline = time.monotonic() + patience
     while not sign.exists():
         if holder.poll() is not None or time.monotonic() > deadline:

@@ -64,7 +64,9 @@ def status(python: Path, folder: Path) -> dict[int, dict[str, Any]]:
         "--format",
         "json",
     ]
-    outcome = processes.run(command, processes.environment(), 200, folder / "status.log")
+    outcome = processes.run(
+        command, processes.environment(), 200, folder / "status.log"
+    )
     text = outcome.output
     return {
         one["pid"]: one for one in json.loads(text[text.index("{\n") :])["processes"]
