@@ -134,4 +134,10 @@ def _changes(newest: Sequence[str], older: Sequence[str]) -> Iterator[str]:
 
 def _quoted(words: Sequence[str]) -> str:
     """Return words as they stand in a message, without punctuation around them."""
-    return _GAP.sub("", " ".join(words)).strip(_ENDS)
+    text = _GAP.sub("", " ".join(words)).strip(_ENDS)
+    # A bracket whose other half is in words that are the same in both messages.
+    while text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1]
+    while text.startswith("(") and text.count("(") > text.count(")"):
+        text = text[1:]
+    return text

@@ -99,7 +99,8 @@ def foreign_files(
         machine: The machine.
 
     Returns:
-        A short sentence, for a single release with the name of its file; '' if there are none.
+        A short sentence, for a single release with the name of its file, and with the versions of
+        Python that it requires where that is the reason; '' if there are none.
     """
     foreign = [(version, file) for version, file in chosen if not file.is_installable]
     if not foreign:
@@ -107,8 +108,11 @@ def foreign_files(
     oldest, _ = foreign[0]
     newest, file = foreign[-1]
     if len(foreign) == 1:
-        name = file.link.filename
-        return f"{project} {newest} has no file for {machine}; read from {name}"
+        lack = f"has no file for {machine}"
+        required = file.link.requires_python
+        if not machine.takes_python(required):
+            lack = f"requires Python {required}, and this is {machine}"
+        return f"{project} {newest} {lack}; read from {file.link.filename}"
     return (
         f"{project} {oldest} to {newest}: {len(foreign)} releases have no file for {machine}; "
         "read from files for others"

@@ -58,7 +58,7 @@ def test_what_differs_is_told_for_each_range() -> None:
     assert group.releases == tuple(RELEASES[:5])
     assert "(a, b, c=…)" in group.finding.message
     assert differences_of(group, SIGNATURES) == [
-        "vllm 0.24.0 to 0.25.0: 'b)' for 'b, c=…)', 'b)' for 'b, c)'",
+        "vllm 0.24.0 to 0.25.0: 'b' for 'b, c=…', 'b' for 'b, c'",
         "vllm 0.22.0 to 0.23.0: '(a)' for '(a, b, c=…)', 'f(a)' for 'f(a, b, c)'",
     ]
     assert tally(SIGNATURES) == "1 warning (5 counted per release)"
@@ -70,6 +70,12 @@ def test_what_differs_is_told_for_each_range() -> None:
         ("it is gone", "it is gone; moved to vllm.b:f", "without 'moved to vllm.b:f'"),
         ("it is gone; moved to vllm.b:f", "it is gone", "with 'moved to vllm.b:f'"),
         ("gone 'a', and 'a'", "gone 'b', and 'b'", "'a' for 'b'"),
+        (
+            "source (fingerprint 686c…) is new",
+            "source (fingerprint 8370…) is new",
+            "'686c…' for '8370…'",
+        ),
+        ("source (old print) is new", "source (new print) is new", "'old' for 'new'"),
     ],
 )
 def test_words_that_differ(older: str, newest: str, difference: str) -> None:

@@ -88,6 +88,18 @@ def test_what_pip_would_not_install_is_said(buyer: Customer) -> None:
     )
 
 
+def test_a_python_that_no_file_takes_is_the_reason(buyer: Customer) -> None:
+    """The notice tells a bound on Python from files for other machines."""
+    name = "up-1.0-py3-none-any.whl"
+    buyer.shop.files = {name: b""}
+    buyer.shop.requires_python = {name: ">=3.13"}
+    with buyer.library(machine=Machine("linux_x86_64", "3.12")) as library:
+        find_releases("up", library)
+    assert buyer.notices == [
+        f"up 1.0 requires Python >=3.13, and this is linux_x86_64, CPython 3.12; read from {name}"
+    ]
+
+
 @pytest.mark.parametrize("is_json", [False, True])
 def test_files_for_other_pythons_are_not_read(buyer: Customer, is_json: bool) -> None:
     """A file that the index offers to other versions of Python is not the one to read."""
