@@ -25,8 +25,11 @@ from patchkit.analysis.upstream.reading.releases import Library, Release
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.core.rows.target import Target
 
-IN_FLIGHT = 4
-"""How many requests are worked on at once: one looks targets up while the others fetch files."""
+IN_FLIGHT = 8
+"""How many requests are worked on at once: one looks targets up while the others fetch files.
+
+A file that several of their releases share is parsed once.
+"""
 
 
 class Task(NamedTuple):

@@ -39,9 +39,9 @@ def learn_all(
     def learn(release: CheckedRelease) -> None:
         # If the other process has taken this release, this waits for it. The facts are in the cache
         # then, and `learn` looks up only what is missing there.
-        second.wait_for(release)
-        release.learn(remembered(release))
-        release.forget_sources()
+        with second.turn(release):
+            release.learn(remembered(release))
+            release.forget_sources()
 
     def count(done: int, total: int, name: str) -> None:
         # `done` counts this process's releases; those of the other process count as done, too.

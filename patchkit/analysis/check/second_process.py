@@ -9,13 +9,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 
 from patchkit.analysis.check import learner
 from patchkit.analysis.check.learner import IN_FLIGHT, Answer, Request, Task
+from patchkit.analysis.check.release_shares import ReleaseShares
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.parallel import PATIENCE
 from patchkit.core.rows.target import Target
@@ -30,8 +31,8 @@ _WORTHWHILE = 8
 class SecondProcess(AbstractContextManager["SecondProcess"]):
     """Lets another process look targets up in releases, from the last release backwards.
 
-    This process goes forwards from the first, and calls `wait_for` before each. The other process
-    is started once there are enough unknown releases, if there is a core for it. It writes facts to
+    This process goes forwards from the first, and enters `turn` for each. The other process is
+    started once there are enough unknown releases, if there is a core for it. It writes facts to
     the cache, and reports no errors: what it did not find, for whatever reason, this process looks
     up itself.
 
@@ -51,11 +52,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         self._releases = releases
         self._targets_of = targets_of
         self._numbers = {release: number for number, release in enumerate(releases)}
-        # The numbers of the releases that nobody has taken. To remove one is atomic: it decides
-        # whether this process looks into the release, or the thread has it looked into.
-        self._free = dict.fromkeys(range(len(releases)), True)
-        # Set once the thread is done with a release that it has taken.
-        self._is_done = [threading.Event() for _ in releases]
+        self._shares = ReleaseShares(len(releases))
         # The numbers of the releases that `ahead` counts.
         self._learnt: set[int] = set()
         self._notify: Callable[[str], None] = print  # `_start` sets that of the library
@@ -81,7 +78,9 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             self._thread.join()
             return
         self._is_cancelled = True
-        self._free.clear()  # so that the thread hands out no more releases
+        self._shares.close(
+            abandon=True
+        )  # so that the thread hands out no more releases
         if self._process:
             self._process.kill()
         if issubclass(kind, Exception):
@@ -89,32 +88,35 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
             return
         # After an interruption, the thread may be waiting for a server.
         self._thread.join(PATIENCE)
-        for event in self._is_done:
-            event.set()
 
     @property
     def ahead(self) -> int:
         """How many releases the other process is done with that this one has not come to yet."""
         return len(self._learnt)
 
-    def wait_for(self, release: CheckedRelease) -> None:
-        """Take a release for this process, or wait until the other one is done with it.
+    @contextmanager
+    def turn(self, release: CheckedRelease) -> Iterator[None]:
+        """Look into a release in this process, once the other one is done with it or has not begun.
 
         Args:
             release: One of the releases.
+
+        Yields:
+            Nothing.
 
         Raises:
             CancelledError: An error has ended the work meanwhile.
         """
         number = self._numbers[release]
-        # The default, False, is for a release that the thread has taken.
-        is_taken_here = self._free.pop(number, False)
-        if is_taken_here:
-            return
-        self._is_done[number].wait()
+        has_begun = self._shares.begin(number)
         self._learnt.discard(number)
         if self._is_cancelled:
             raise CancelledError
+        try:
+            yield
+        finally:
+            if has_begun:
+                self._shares.finish(number)
 
     def _run(self) -> None:
         """Hand out releases, and end the other process; the thread runs this."""
@@ -128,32 +130,44 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
                 is_handed_out = True
             self._end(at_once=not is_handed_out)
         finally:
-            for event in self._is_done:
-                event.set()
+            self._shares.close()
 
     def _hand_out(self) -> None:
-        """Request releases from the other process while any are free, and wait for its answers.
+        """Request free releases from the other process, and wait for its answers.
 
         The first requests are collected until there are enough of them to start the process.
         """
         # The requests without an answer, by number.
         pending: dict[int, Request] = {}
-        while self._free:
-            request = self._next()
-            if request is None:
-                continue
-            pending[request.number] = request
-            if self._process:
-                self._send(request)
-            elif len(pending) < _WORTHWHILE:
-                continue
-            else:
-                self._give_back_all_but(IN_FLIGHT, pending)
-                self._start(list(pending.values()))
-            # From the start on, IN_FLIGHT requests are open, and each answer makes room for one.
-            self._await_answer(pending)
-        while self._process and pending:
-            self._await_answer(pending)
+        while True:
+            is_idle = self._process is None or not pending
+            number = self._shares.take_last(is_idle=is_idle)
+            if number is not None:
+                self._request(number, pending)
+            elif is_idle:
+                return  # nothing is left; without a process, this one looks into the collected ones
+            if self._process and (number is None or len(pending) == IN_FLIGHT):
+                # Each answer makes room for a request.
+                self._await_answer(pending)
+
+    def _request(self, number: int, pending: dict[int, Request]) -> None:
+        """Request a release from the other process, which is started once that is worthwhile.
+
+        Args:
+            number: The number of the release.
+            pending: The requests without an answer, to which this one is added.
+        """
+        request = self._request_for(number)
+        if request is None:
+            self._shares.answer(number)
+            return
+        pending[number] = request
+        if self._process:
+            self._send(request)
+        elif len(pending) == _WORTHWHILE:
+            half = (len(pending) + self._shares.left + 1) // 2
+            self._give_back_all_but(min(half, IN_FLIGHT), pending)
+            self._start(list(pending.values()))
 
     def _give_back_all_but(self, count: int, pending: dict[int, Request]) -> None:
         """Leave all but some pending releases to this process: those that it comes to soonest.
@@ -162,32 +176,19 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         """
         while len(pending) > count:
             number, _ = pending.popitem()
-            self._is_done[number].set()
+            self._shares.answer(number)
 
-    def _next(self) -> Request | None:
-        """Take the last free release, and make its request.
-
-        Returns:
-            None if other threads have taken all releases, or if this one needs no request.
-        """
-        try:
-            number, _ = self._free.popitem()
-        except KeyError:
-            return None
-        request = None
-        with suppress(UpstreamError):
-            request = self._request(number)
-        if request is None:
-            self._is_done[number].set()
-        return request
-
-    def _request(self, number: int) -> Request | None:
+    def _request_for(self, number: int) -> Request | None:
         """Make the request for a release; None if the other process cannot help with it."""
         checked = self._releases[number]
         on_index = checked.release
         if on_index is None or on_index.library.cache.directory is None:
             return None  # the other process could not open it, or not write its facts
-        targets = [str(target) for target in checked.unknown(self._targets_of(checked))]
+        try:
+            unknown = checked.unknown(self._targets_of(checked))
+        except UpstreamError:
+            return None  # this process meets the error again, and reports it
+        targets = [str(target) for target in unknown]
         if not targets:
             return None
         return Request(
@@ -239,7 +240,7 @@ class SecondProcess(AbstractContextManager["SecondProcess"]):
         del pending[answer.number]
         self._releases[answer.number].reload_facts()
         self._learnt.add(answer.number)
-        self._is_done[answer.number].set()
+        self._shares.answer(answer.number)
 
     def _end(self, *, at_once: bool) -> None:
         """End the other process, if there is one: when it has written everything, or at once."""
