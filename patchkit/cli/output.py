@@ -125,3 +125,22 @@ def progress_bar() -> Iterator["Progress | None"]:
             bar.update(task, completed=done, total=total, label=label)
 
         yield update
+
+
+@contextlib.contextmanager
+def busy(doing: str) -> Iterator[None]:
+    """Show on stderr what is being done, if it is a terminal, and remove that in the end.
+
+    Args:
+        doing: What is done, such as `adopting my_plugin`.
+
+    Yields:
+        Nothing.
+    """
+    if not sys.stderr or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal gets a line
+
+    with Console(stderr=True).status(f"{doing} …"):
+        yield

@@ -15,7 +15,7 @@ from patchkit.authoring.scripts.adopting import (
     open_workspace,
 )
 from patchkit.authoring.scripts.script_steps import plan_scripts
-from patchkit.cli.output import progress_bar
+from patchkit.cli.output import busy
 from patchkit.cli.report.scripts import isolation_lines, left_out_lines, plan_lines
 
 
@@ -61,7 +61,7 @@ def adopt_scripts(
             click.confirm("run this?", abort=True, err=True)
         shown_before = len(plan.left_out)
         run = ScriptRun(workspace, release.source, timeout)
-        with progress_bar():
+        with busy("running the steps"):
             run.run(plan, rows)
     # What scripts themselves have tried to install is known only now.
     for line in left_out_lines(rows.left_out[shown_before:]):

@@ -30,7 +30,7 @@ from patchkit.cli.adopted_sources import (
     restore_nothing,
 )
 from patchkit.cli.commands.new import find_file
-from patchkit.cli.output import progress_bar
+from patchkit.cli.output import busy
 from patchkit.cli.report.adopt import adopted_json, print_adopted, refuse_empty
 from patchkit.cli.script_runs import adopt_scripts
 from patchkit.errors import ScaffoldError
@@ -172,7 +172,7 @@ def command(
             changed, base, package, timeout=timeout, is_confirmed=yes
         )
         return _finish(scripts, pack, form, dry_run=dry_run)
-    with progress_bar():
+    with busy(f"adopting {source}"):
         if installed:
             adopted, restore_files = adopt_installation(
                 source, package, library, restore=restore
