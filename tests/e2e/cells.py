@@ -80,10 +80,10 @@ SPECIAL_RUNS = (
 SAMPLE = frozenset(
     {
         Cell(0, "script", "fork", "mp"),
-        Cell(1, "Ray actor", "spawn", "Ray V2"),
+        Cell(1, "script", "spawn", "uni"),
         Cell(2, "vllm serve", "spawn", "mp"),
         Cell(3, "vllm serve", "fork", "mp", special="two API servers"),
-        Cell(4, "python -m", "fork", "Ray V1"),
+        Cell(4, "python -m", "fork", "mp"),
         Cell(5, "Ray actor", ONE, "uni"),
         Cell(6, "Ray Serve", ONE, "uni"),
     }
