@@ -2,6 +2,7 @@
 PYTHON ?= python3
 UNIT = .envs/unit/bin
 VLLM = .envs/vllm-0.32.0/bin
+SGLANG = 0.5.23
 # What hundreds of children of the unit tests import: compiled once, not by each of them.
 COMPILED = patchkit $(addprefix .envs/unit/lib/python3*/site-packages/,_pytest click packaging \
 	pluggy pygments rich)
@@ -92,11 +93,11 @@ e2e-rest: env-vllm ## All others
 e2e-all: env-vllm ## The same without a sample: every cell, an hour and a half
 	$(E2E_TESTS) $(A_FILE_AT_A_TIME) tests/e2e -m "not triton" $(E2E)
 
-sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minutes
-	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang
+sglang: env-sglang ## Real engines and a server of SGLang on the CPU: five minutes; SGLANG=0.5.10
+	.envs/sglang-$(SGLANG)/bin/python -m pytest tests/sglang
 
 sglang-smoke: env-sglang ## One engine of SGLang: a minute or two
-	.envs/sglang-0.5.23/bin/python -m pytest tests/sglang/test_both_engines.py
+	.envs/sglang-$(SGLANG)/bin/python -m pytest tests/sglang/test_both_engines.py
 
 metrics: env-unit ## Alert rules and metrics, by promtool of PATH or of Debian's package
 	$(UNIT)/python tools/promtool.py
@@ -162,7 +163,7 @@ env-vllm:        ## The environment with vLLM, Ray and torch for CPU
 	@$(PYTHON) lab/environments.py vllm-0.32.0 > /dev/null
 
 env-sglang:      ## The environment with SGLang and torch for CPU
-	@$(PYTHON) lab/environments.py sglang-0.5.23 > /dev/null
+	@$(PYTHON) lab/environments.py sglang-$(SGLANG) > /dev/null
 
 env-ray235:      ## The same vLLM on Ray 2.35.0, and on the Ray of env-vllm
 	@$(PYTHON) lab/environments.py ray-2.35.0 vllm-0.32.0 > /dev/null

@@ -67,8 +67,13 @@ class Comparison:
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def adopt(pile: Pile, folder: Path) -> PileRows:
+def adopt(pile: Pile, folder: Path, *, observe: bool = True) -> PileRows:
     """Adopt a pile as `patchkit adopt` does, and write its files and its pack into a folder.
+
+    Args:
+        pile: The pile.
+        folder: The folder.
+        observe: Whether the pile is also run, in an environment with the vLLM that it is for.
 
     Raises:
         SystemExit: The tree of a repository is not there.
@@ -86,7 +91,8 @@ def adopt(pile: Pile, folder: Path) -> PileRows:
     if name == "vllm" and not metadata.exists():
         metadata.parent.mkdir()
         metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
-    asked = ChildOptions(True, pile.calls, pile.stubs, made_environment(pile))
+    python = made_environment(pile) if observe else None
+    asked = ChildOptions(observe, pile.calls, pile.stubs, python)
     releases = ReleaseOptions(releases=(pile.release,))
     # Nor is its platform plugin asked for as vLLM is imported.
     variables = {"VLLM_PLUGINS": "", "PYTHONPATH": str(importable)}

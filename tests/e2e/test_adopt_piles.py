@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 EXPRESSED = {"vllm-ascend": 180, "vllm-omni": 12, "vllm-rbln": 42}
 # A repository is not on the index, and one wheel takes a quarter of an hour.
 WHEELS = [pile for pile in PILES if not pile.is_tree and pile.name != "unsloth-zoo"]
-FREQUENT = ("vllm-ascend", "flash-head")
+FREQUENT = ("vllm-ascend",)
+# Nothing else is changed by their rows either.
+EXACT = ("vllm-ascend", "flash-head")
 
 
 @pytest.fixture(autouse=True)
@@ -52,14 +54,14 @@ def test_the_rows_do_what_the_pile_does(pile: Pile, tmp_path: Path) -> None:
     assert len(done.same) >= pile.attributes, done
     _number, _in_rows, _listed, silent = adopt_piles.scanned(pile, rows)
     assert silent == []
-    if pile.name in FREQUENT:
+    if pile.name in EXACT:
         assert done.more == []
 
 
 def test_each_registration_is_a_row(tmp_path: Path) -> None:
     """vllm-rbln registers its patches: 50 with those of a loop."""
     (pile,) = (one for one in PILES if one.name == "vllm-rbln")
-    rows = adopt_piles.adopt(pile, tmp_path)
+    rows = adopt_piles.adopt(pile, tmp_path, observe=False)
     assert len([one for one in rows.patches if one.name != "old-pile"]) >= 50
     assert all(one.why and "Adopted" not in one.why for one in rows.patches if one.when)
 

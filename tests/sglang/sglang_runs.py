@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
 from patchkit_lab import processes
 
 HERE = Path(__file__).resolve().parent
@@ -24,6 +26,8 @@ ENGINE: dict[str, Any] = {
     "disable_radix_cache": True,
     "skip_server_warmup": True,
 }
+HAS_PLUGINS = Version(version("sglang")) >= Version("0.5.11")
+"""Whether this SGLang loads plugins, and has a registry of hooks."""
 NAMES = {"tokenizer-manager", "scheduler", "model-runner", "detokenizer"}
 
 

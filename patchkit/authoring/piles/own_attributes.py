@@ -21,8 +21,10 @@ def leave_own_attributes(
     own_packages = {name for name in packages if not release.covers([name])}
     for reader in readers:
         for placement in reader.placements:
+            # What is registered, somebody else sets: no body does.
+            is_registered = placement.key or placement.hook or not placement.text
             names = placement.dotted_names
-            if names and _tops(names) <= own_packages:
+            if names and not is_registered and _tops(names) <= own_packages:
                 placement.is_own = True
                 placement.reason = _OF_PILE
 

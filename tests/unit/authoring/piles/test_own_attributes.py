@@ -7,7 +7,16 @@ from textwrap import dedent
 import pytest
 from analysis.check.released import write_wheels
 
-from authoring.piles.pile_of_up import UP, World, adopt, answers, here, kinds, world
+from authoring.piles.pile_of_up import (
+    TOOLS,
+    UP,
+    World,
+    adopt,
+    answers,
+    here,
+    kinds,
+    world,
+)
 
 __all__ = ["here", "world"]
 
@@ -43,6 +52,30 @@ def test_what_a_pile_sets_of_itself_is_no_change(
     assert not report["left"]
     theirs, ours = answers(here)
     assert ours == theirs
+
+
+def test_what_a_pile_registers_of_itself_is_a_row(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The registry, which is off, would have set it: no body does."""
+    modules = {
+        "__init__": "from pile import worker, patches\n",
+        "worker": "class Worker:\n    def load(self):\n        return 1\n",
+        "tools": TOOLS,
+        "patches": """\
+        from pile.tools import register_patch
+
+
+        @register_patch(target="pile.worker.Worker.load", reason="first")
+        def load(self):
+            return 2
+        """,
+    }
+    texts = {name: dedent(text) for name, text in modules.items()}
+    report = adopt(here, capsys, texts)
+    assert ("Replace", "pile.worker:Worker.load") in [
+        change for changes in kinds(report).values() for change in changes
+    ]
 
 
 def test_names_of_a_star_are_those_of_the_module(
