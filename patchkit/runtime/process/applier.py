@@ -293,6 +293,9 @@ def wired(
         executions: numbers the executions of modules.
         turns: lets one thread at a time work on a group.
         lookout: is told what was applied, and observes it.
+
+    Returns:
+        The applier, which has its parts as attributes.
     """
     copies = CopiesPass(sites, schedule, states)
     maker = Maker(sites, states, table, executions, turns)

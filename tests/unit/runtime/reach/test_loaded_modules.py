@@ -12,7 +12,7 @@ pytestmark = pytest.mark.processes
 
 world = packages.world
 
-ARMED_LIMIT = 60
+ARMED_LIMIT = 48
 APPLIED_LIMIT = 82
 LOCKED_LIMIT = 84
 
@@ -65,7 +65,7 @@ def modules_loaded(world: World, code: str = "") -> list[str]:
 
 
 def test_an_armed_process_loads_few_modules(world: World) -> None:
-    """A process that is armed, and imports no target, loads at most 60 modules of patchkit."""
+    """A process that is armed, and imports no target, loads at most 48 modules of patchkit."""
     loaded = modules_loaded(world)
     assert len(loaded) <= ARMED_LIMIT, "\n".join(loaded)
 
