@@ -141,7 +141,6 @@ print(json.dumps([os.waitpid(pid, 0)[1], loaded()]))
 
 
 @pytest.mark.processes
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_while_a_thread_loads_the_applier(world: World) -> None:
     """A child does not wait for the thread of its parent that was loading the applier."""
     answer = world.answer(
