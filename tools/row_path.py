@@ -44,6 +44,7 @@ PATCHES = (
 
 LATE = (
     "patchkit.runtime.reach.arming",
+    "patchkit.runtime.process.applier",
     "patchkit.runtime.changes.objects.replace",
     "patchkit.runtime.copies.repointing",
     "patchkit.core.lock.files",

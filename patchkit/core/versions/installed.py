@@ -41,6 +41,7 @@ class Versions:
         # What was asked before: versions by distribution, and why a requirement is not met.
         self._found: dict[str, FoundVersion | None] = {}
         self._reason_by_requirement: dict[str, str | None] = {}
+        self._absent: dict[str, bool] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> "Versions":
@@ -137,9 +138,13 @@ class Versions:
         # A distribution whose version the user sets counts as installed.
         if name is None or canonical(name) in self._believed:
             return False
+        name = canonical(name)
         from patchkit.core.versions.absent import is_absent  # noqa: PLC0415 - as a process ends
 
-        return is_absent(canonical(name), self._path)
+        # Many rows require the same distribution, and a search reads every folder of the path.
+        if name not in self._absent:
+            self._absent[name] = is_absent(name, self._path)
+        return self._absent[name]
 
     def _search(self, name: str) -> FoundVersion | None:
         """Find the installed version; None if there is none."""

@@ -97,6 +97,17 @@ class Sites(Record, frozen=False, eq=False):
         # The key has the owner's id. The site refers to the owner, so no other object gets that id.
         return self._sites.get(site_key(owner, name))
 
+    def patches_on(self, owner: object, name: Any) -> list[str]:
+        """Return the patches on an attribute or item, the innermost first.
+
+        Args:
+            owner: The object that has the attribute or item.
+            name: The attribute's name; for an item, an `Item` of any copy of patchkit.
+        """
+        step = name if isinstance(name, str) else Item(name.key)  # this copy's class
+        site = self.get(owner, step)
+        return [] if site is None else site.patches
+
     def leader(self, owner: object, name: TargetStep) -> Site | None:
         """Return the site that a copy is repointed with; None if it is repointed with none.
 

@@ -1,7 +1,7 @@
 """Runs a pass: finds the copies of changed attributes, repoints or reports each of them."""
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from patchkit.core.rows.target import Item, TargetStep
@@ -16,6 +16,8 @@ from patchkit.runtime.copies.scope import (
     home_of,
     is_within,
     maker_of,
+    still_on_original,
+    untraced_targets,
 )
 from patchkit.runtime.copies.search import CopySearch
 from patchkit.runtime.copies.stale import StaleValues
@@ -52,6 +54,38 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
         copies_pass.outcome.rebound.extend(later.rebound)
         copies_pass.outcome.left.extend(later.left)
     return copies_pass.outcome
+
+
+def remarks(
+    targets: Sequence[tuple[str, Site]],
+    outcome: Outcome,
+    others: Iterable[Site],
+    *,
+    late: bool,
+) -> dict[str, Any]:
+    """Collect what the journal says of the copies of some targets.
+
+    Args:
+        targets: The targets, each with its changed attribute.
+        outcome: The copies that were repointed, and those that could not be.
+        others: Attributes that changed along with these, and that have copies, too.
+        late: Whether copies may have been made before the change.
+
+    Returns:
+        Facts by name: `rebound` and `out_of_reach`, the copies in words; and `untraced`, by target
+        why copies were not looked for, if there is any.
+    """
+    sites = [site for _, site in targets]
+    concerned = {*sites, *others}
+    rebound = [copy.words for copy in outcome.rebound if copy.site in concerned]
+    out_of_reach = [copy.words for copy in outcome.left if copy.site in concerned]
+    for site in sites:
+        out_of_reach += still_on_original(site)
+    facts: dict[str, Any] = {"rebound": rebound, "out_of_reach": out_of_reach}
+    reasons = untraced_targets(targets)
+    if late and reasons:
+        facts["untraced"] = reasons
+    return facts
 
 
 def _defining_modules(sites: Collection[Site]) -> frozenset[str]:

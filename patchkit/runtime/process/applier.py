@@ -7,9 +7,9 @@ held while a body or upstream code runs.
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from threading import get_ident
 from types import ModuleType
-from typing import Any
 
 from patchkit.core.record import Record
 from patchkit.core.rows.declaration import AFTER
@@ -21,14 +21,14 @@ from patchkit.runtime.copies.scope import (
     Holder,
     Keepers,
     Latecomers,
-    Outcome,
     SearchScope,
     all_modules,
-    still_on_original,
-    untraced_targets,
+    modules_since,
 )
-from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
-from patchkit.runtime.process.making import FAILURES, NotWanted
+from patchkit.runtime.process.dependents import Dependents
+from patchkit.runtime.process.eligibility import YES, EligibilityTable
+from patchkit.runtime.process.lookout import Lookout
+from patchkit.runtime.process.making import FAILURES, Maker, NotWanted
 from patchkit.runtime.process.patch_state import (
     APPLIED,
     FAILED,
@@ -37,8 +37,8 @@ from patchkit.runtime.process.patch_state import (
     PatchState,
     PatchStates,
 )
-from patchkit.runtime.process.schedule import PATIENCE, Executions, Schedule
-from patchkit.runtime.process.undoing import Undoing
+from patchkit.runtime.process.schedule import PATIENCE, Executions, Schedule, Turns
+from patchkit.runtime.process.undoing import Inspection, Undoing
 
 
 class Applier:
@@ -49,7 +49,7 @@ class Applier:
         states: the statuses of patches, which this class changes.
         table: says which patches are for this process.
         executions: numbers the executions of modules.
-        undoing: undoes patches.
+        inspection: fails patches that do not act, and undoes them.
         copies: repoints copies of what was changed.
         on_applied: is called when groups are applied, with whether they were not so before.
     """
@@ -60,12 +60,13 @@ class Applier:
         states: PatchStates,
         table: EligibilityTable,
         executions: Executions,
-        undoing: Undoing,
+        inspection: Inspection,
         copies: "CopiesPass",
         on_applied: Callable[[bool], None],
     ) -> None:
+        self.inspection = inspection
+        self.undoing = undoing = inspection.undoing
         self._turns = undoing.turns
-        self._undoing = undoing
         self._copies = copies
         self._on_applied = on_applied
         self._schedule = schedule
@@ -80,30 +81,37 @@ class Applier:
 
     def apply(
         self,
-        groups: Iterable[ChangeGroup],
+        due: Sequence[ChangeGroup],
         modules: Mapping[str, ModuleType],
-        scope: Callable[[], SearchScope],
         *,
-        from_body: bool = False,
+        since: str = "",
     ) -> None:
-        """Apply the groups that are for this process now, then repoint copies in one pass.
+        """Apply groups that are due with the import of their module, then repoint copies.
 
         If a required patch fails, the groups before it stay applied.
 
         Args:
-            groups: change groups in the order in which they apply; those that are applied stay so.
+            due: what `EligibilityTable.due` has chosen; groups that are applied stay so.
             modules: the modules of the groups by name; one that is missing is about to execute.
-            scope: returns the modules in which copies are looked for.
-            from_body: this thread has just imported the groups' body. Another thread that is
-                applying them may be waiting for that import, so this one does not wait for it.
+            since: the module that has been imported, as copies may have been made since its import
+                began; "" if nothing can have copies yet.
 
         Raises:
             ApplyError: a required patch failed, now or before, or another thread's turn at a group
                 does not end.
         """
-        due = self._table.due(groups)
-        if not due:
-            return
+        scope = partial(modules_since, since) if since else lambda: NO_MODULES
+        self._apply(due, modules, scope)
+
+    def _apply(
+        self,
+        due: Sequence[ChangeGroup],
+        modules: Mapping[str, ModuleType],
+        scope: Callable[[], SearchScope],
+        *,
+        from_body: bool = False,
+    ) -> None:
+        """Apply groups, then repoint copies in one pass over the modules that `scope` returns."""
         failed = [group.patch for group in due if group.patch.status == FAILED]
         if failed:
             self._states.stop_if_failed(failed)
@@ -150,30 +158,25 @@ class Applier:
 
         Args:
             groups: in the order in which they apply; those of partial modules are left out.
-            from_body: as for `apply`.
+            from_body: this thread has just imported the groups' body. Another thread that is
+                applying them may be waiting for that import, so this one does not wait for it.
 
         Raises:
             ApplyError: as `apply` does.
         """
         # An applied group of AFTER may be applied only to an earlier execution of its module.
         missed = [
-            group for group in groups if not group.applied_to or group.moment == AFTER
+            group
+            for group in self._table.due(groups)
+            if not group.applied_to or group.moment == AFTER
         ]
         names = dict.fromkeys(group.module for group in missed)
         modules = {
             name: sys.modules[name] for name in names if self._executions.is_whole(name)
         }
         due = [group for group in missed if group.module in modules]
-        self.apply(due, modules, all_modules, from_body=from_body)
-
-    def apply_missed(self) -> None:
-        """Apply what imports have missed; groups that wait for the end of one are left to it.
-
-        Raises:
-            ApplyError: as `apply` does.
-        """
-        groups = self._schedule.groups()
-        self.apply_late(group for group in groups if not self._executions.awaits(group))
+        if due:
+            self._apply(due, modules, all_modules, from_body=from_body)
 
     # -- one group --------------------------------------------------------------------------------
 
@@ -211,7 +214,7 @@ class Applier:
                 try:  # the status is set first, so that no other thread applies the patch
                     self._states.fail(patch, error, module=group.module)
                 finally:
-                    self._undoing.take_back(patch)
+                    self.undoing.take_back(patch)
                 return []
             if group in made:
                 turns.push(turn.pop_all())  # else the turn ends here
@@ -236,7 +239,7 @@ class Applier:
     def _skip(self, patch: PatchState, reason: str) -> None:
         """Skip a patch as a whole: changes that it has made to other modules are undone."""
         is_begun = any(group.applied_to for group in patch.groups)
-        errors = self._undoing.take_back(patch) if is_begun else []
+        errors = self.undoing.take_back(patch) if is_begun else []
         reasons = [reason, *map(str, errors)]
         self._states.set(patch, SKIPPED, "; not taken back: ".join(reasons))
 
@@ -248,7 +251,7 @@ class Applier:
         for group in made:
             # Another thread may have failed, skipped or undone the patch meanwhile.
             if group.patch.status in {FAILED, SKIPPED}:
-                self._undoing.take_back(group.patch)
+                self.undoing.take_back(group.patch)
             elif group.applied_to is not None:
                 groups.append(group)
         if not groups:
@@ -258,7 +261,7 @@ class Applier:
             hidden = self._dependents.find_hidden(groups)
         except Exception as error:  # noqa: BLE001 - whatever it is, no copy is left behind
             patches = list(dict.fromkeys(group.patch for group in groups))
-            self._undoing.take_back(*reversed(patches))
+            self.undoing.take_back(*reversed(patches))
             # Each patch fails before an error is raised: an exit stack runs all callbacks.
             with contextlib.ExitStack() as stack:
                 for patch in reversed(patches):
@@ -270,20 +273,41 @@ class Applier:
         if hidden:
             self._dependents.report_hidden(hidden)
 
-    def refuse(self, patch: PatchState, error: ApplyError) -> None:
-        """Fail a patch whose target cannot be reached, such as a module that runs as `__main__`.
 
-        Args:
-            patch: the patch; nothing happens if it is not for this process.
-            error: the reason, with which it fails.
+def wired(
+    sites: Sites,
+    schedule: Schedule,
+    states: PatchStates,
+    table: EligibilityTable,
+    executions: Executions,
+    turns: Turns,
+    lookout: Lookout,
+) -> Applier:
+    """Make the applier of a session, with all that it works with.
 
-        Raises:
-            ApplyError: the patch is required, and failures stop the process.
-        """
-        self._table.decide_early(patch)
-        if eligibility(patch).answer == YES:
-            self._undoing.take_back(patch)
-            self._states.fail(patch, error)
+    Args:
+        sites: the changed attributes of this process.
+        schedule: all change groups of this process.
+        states: the statuses of patches.
+        table: says which patches are for this process.
+        executions: numbers the executions of modules.
+        turns: lets one thread at a time work on a group.
+        lookout: is told what was applied, and observes it.
+
+    Returns:
+        The applier, which has its parts as attributes.
+    """
+    copies = CopiesPass(sites, schedule, states)
+    maker = Maker(sites, states, table, executions, turns)
+    dependents = Dependents(schedule, maker, copies.repoint)
+    observe = lookout.effects.observe
+    undoing = Undoing(
+        sites, schedule, states, turns, dependents, copies.restore, observe
+    )
+    inspection = Inspection(table, executions, undoing)
+    return Applier(
+        schedule, states, table, executions, inspection, copies, lookout.note_applied
+    )
 
 
 class CopiesPass(Record, eq=False):
@@ -308,7 +332,10 @@ class CopiesPass(Record, eq=False):
             groups: the groups, which were applied.
             scope: returns the modules in which copies are looked for.
         """
-        from patchkit.runtime.copies.repointing import repoint  # noqa: PLC0415 - few processes get here
+        from patchkit.runtime.copies.repointing import (  # noqa: PLC0415 - few processes get here
+            remarks,
+            repoint,
+        )
 
         keepers = self._keepers()
         made = [site for group in groups for _, site in group.made.sites]
@@ -318,10 +345,16 @@ class CopiesPass(Record, eq=False):
         outcome = repoint(changed, search, keepers)
         if latecomers is not None:
             latecomers.revisit(self._revisit)
-        copied = {copy.site for copy in (*outcome.rebound, *outcome.left)}
-        changed_along = copied.difference(made)
+        changed_along: set[Site] = set()
+        for copy in (*outcome.rebound, *outcome.left):
+            changed_along.add(copy.site)
+        changed_along.difference_update(made)
         for group in groups:
-            group.facts = remarks(group, outcome, changed_along, late=search.late)
+            copies = remarks(group.made.sites, outcome, changed_along, late=search.late)
+            copies["out_of_reach"] += group.made.kept
+            layers = group.made.layers()
+            known = {"module": group.module, "body": group.body, "layers": layers}
+            group.facts = known | copies
 
     def restore(self, deep: bool) -> tuple[list[Exception], list[Holder]]:
         """Repoint copies to the originals after patches were undone.
@@ -361,40 +394,3 @@ class CopiesPass(Record, eq=False):
         # Bodies and packs call originals under the names that they have imported.
         packs = {patch.row.pack for patch in self.schedule.patches.values()}
         return Keepers(("patchkit", *packs), self.schedule.by_body.keys(), self.sites)
-
-
-def remarks(
-    group: ChangeGroup, outcome: Outcome, others: Iterable[Site], *, late: bool
-) -> dict[str, Any]:
-    """Collect what the journal says of an applied group: its copies, and the patches per target.
-
-    Args:
-        group: the group.
-        outcome: the copies that were repointed, and those that could not be.
-        others: attributes that changed along with the group's, and that have copies, too.
-        late: whether copies may have been made before the group was applied.
-
-    Returns:
-        Facts by name: `module`; `body`, its file and checksum when it was loaded; `rebound` and
-        `out_of_reach`, the copies in words; `layers`, by target the patches, the innermost first;
-        and `untraced`, by target why copies were not looked for, if there is any.
-    """
-    sites = [site for _, site in group.made.sites]
-    concerned = {*sites, *others}
-    rebound = [copy.words for copy in outcome.rebound if copy.site in concerned]
-    out_of_reach = [copy.words for copy in outcome.left if copy.site in concerned]
-    out_of_reach += group.made.kept
-    layers = group.made.layers()
-    for site in sites:
-        out_of_reach += still_on_original(site)
-    facts: dict[str, Any] = {
-        "module": group.module,
-        "body": group.body,
-        "rebound": rebound,
-        "out_of_reach": out_of_reach,
-        "layers": layers,
-    }
-    reasons = untraced_targets(group.made.sites)
-    if late and reasons:
-        facts["untraced"] = reasons
-    return facts

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
@@ -217,20 +217,6 @@ class Lookout:
                 self._states.report(state, inherited=True, **facts)
         if self._unmet:
             self._states.journal.write("unmet", reasons=self._unmet)
-
-    def report_kept(self, name: str, holders: Sequence[str]) -> None:
-        """Report a patch whose code still runs in a forked process of another role.
-
-        Args:
-            name: the name of the patch.
-            holders: in words, the objects that still refer to its code.
-        """
-        self._states.journal.write("kept", name=name, holders=list(holders))
-        shown = ", ".join(holders)
-        self._states.say(
-            "warning",
-            f"{name} is not for this forked process, which still runs its code through {shown}",
-        )
 
     def write_unmet(self, *, may_be_first: bool = True, versions: bool = True) -> None:
         """Write the patches that wait though they do not apply here, such as for another version.

@@ -224,7 +224,8 @@ class Maker(Record, eq=False):
             if name not in self.loaded:
                 self.loaded[name] = file_of(body)
             group.body = self.loaded[name]
-        mend(self.lost)
+        if self.lost:
+            mend(self.lost)
         return body
 
     def _is_body_whole(self, group: ChangeGroup) -> bool:
@@ -291,9 +292,8 @@ def _apply_wave(
         context = Context(module, body, sites, made.patch, (made.rank, index))
         prepared = prepare(change, context)
         changed = prepared.sites
-        target = change.place
-        name = change.place_text
-        ready.append(_ReadyChange(change, target, name, prepared, changed))
+        place = change.place
+        ready.append(_ReadyChange(change, place, change.place_text, prepared, changed))
     for each in ready:
         if _may_discard(each, sites):
             from patchkit.runtime.process.discarding import refuse_to_discard  # noqa: PLC0415 - few do

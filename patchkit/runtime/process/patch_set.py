@@ -8,6 +8,7 @@ from importlib.machinery import PathFinder, all_suffixes
 from patchkit.core.record import Record
 from patchkit.core.rows.canonical import canonical
 from patchkit.core.rows.declaration import Change, Role, Row
+from patchkit.registry import is_own_pack
 from patchkit.runtime.process.eligibility import YES, EligibilityTable, eligibility
 from patchkit.runtime.process.patch_state import PatchState
 
@@ -98,6 +99,24 @@ def fingerprint(row: Row) -> str:
     data = [_data_file(row.pack, name) for name in row.patch.data]
     body = body_bytes(row)
     return hash_of((declared.encode(), body, *data))
+
+
+def digest_for_caches(
+    patches: Iterable[PatchState], table: EligibilityTable, role: Role
+) -> str:
+    """Hash the patches for a role, without patchkit's own.
+
+    Args:
+        patches: All patches of this process.
+        table: Decides which of them apply here.
+        role: The role.
+
+    Returns:
+        The hash; '' if there is no such patch.
+    """
+    foreign = [patch for patch in patches if not is_own_pack(patch.row.pack)]
+    digests = patch_set(foreign, table, role)
+    return digest(digests) if digests else ""
 
 
 def _data_file(pack: str, name: str) -> bytes:

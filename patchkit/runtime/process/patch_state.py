@@ -5,8 +5,10 @@ decides what happens when a required patch fails: it raises, and where a program
 and goes on, it sets the exit code at the end.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from __future__ import annotations
+
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Change, Role, Row
@@ -16,11 +18,15 @@ from patchkit.errors import (
     SettingsError,
     VersionError,
 )
-from patchkit.runtime.changes.context import Route, unwind
-from patchkit.runtime.changes.site import Site
 from patchkit.runtime.process.failure_exit import EXIT_CODE, FailureExit
 from patchkit.runtime.process.journal import Journal, say
-from patchkit.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from patchkit.runtime.changes.context import Route
+    from patchkit.runtime.changes.site import Site
+    from patchkit.settings import Settings
 
 ARMED, APPLIED, SKIPPED, FAILED = "armed", "applied", "skipped", "failed"
 
@@ -77,6 +83,8 @@ class Transaction(Record, frozen=False, eq=False):
         Returns:
             The errors of undos that failed; the others run all the same.
         """
+        from patchkit.runtime.changes.context import unwind  # noqa: PLC0415 - arming undoes nothing
+
         errors = unwind(self.undos)
         self.calls.clear()
         self.sites.clear()
@@ -103,7 +111,7 @@ class ChangeGroup(Record, frozen=False, eq=False):
         loads: whether that thread is importing the body, or waits for the thread that does.
     """
 
-    patch: "PatchState"
+    patch: PatchState
     module: str
     moment: str
     changes: tuple[Placed, ...]
@@ -225,6 +233,26 @@ class PatchStates:
         for patch in self.patches.values():
             if patch.status == SKIPPED:
                 self.reopen(patch)
+
+    def after_fork(self) -> list[int]:
+        """In a forked child, undo what other threads had begun: they do not exist here.
+
+        Returns:
+            The identities of the threads that had their turn at a group.
+        """
+        me = get_ident()
+        gone = []
+        for patch in self.patches.values():
+            patch.verified = False  # `verify` is called in the child, too
+            if patch.thread != me:
+                patch.thread = None
+            for group in patch.groups:
+                if group.thread is not None and group.thread != me:
+                    gone.append(group.thread)
+                    group.take_back()
+                    group.thread = None
+                    group.loads = False
+        return gone
 
     def restore(self, patch: PatchState) -> None:
         """Give a patch the status that it had before it was reopened.

@@ -14,7 +14,6 @@ from threading import get_ident
 from types import ModuleType
 
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Row
-from patchkit.runtime.changes.context import parts_of
 from patchkit.runtime.imports.finder import Finder
 from patchkit.runtime.imports.half_imported import importer_awaited, is_half_imported
 from patchkit.runtime.process.patch_state import ChangeGroup, PatchState, Placed
@@ -58,8 +57,8 @@ class Schedule:
         for (module, moment), changes in due.items():
             group = ChangeGroup(patch, module, moment, tuple(changes), self._next_rank)
             patch.groups.append(group)
-            modules_set_in = {part.place.module for part in parts_of(changes)}
-            for other in modules_set_in - {module}:
+            parts = [part for _, change in changes for part in change.parts]
+            for other in {part.place.module for part in parts} - {module}:
                 self._setting_in.setdefault(other, []).append(group)
             self._groups.setdefault((module, moment), []).append(group)
         self._next_rank += 1

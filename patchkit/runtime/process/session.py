@@ -5,29 +5,27 @@ its roles; whichever comes last makes it due.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterable
-from functools import cached_property, partial
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from threading import get_ident
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.declaration import AFTER, BEFORE, SERVING, Role, Row
 from patchkit.core.rows.selection import Selection
-from patchkit.core.rows.target import Item
-from patchkit.registry import Registry, is_own_pack
-from patchkit.runtime.changes.sites import Sites
-from patchkit.runtime.copies.scope import NO_MODULES, modules_since
+from patchkit.registry import Registry
 from patchkit.runtime.imports.finder import Finder, let_pass
-from patchkit.runtime.imports.half_imported import bound_in_parent
+from patchkit.runtime.imports.half_imported import (
+    being_imported,
+    bound_in_parent,
+    forget_imports,
+    importers,
+)
 from patchkit.runtime.imports.supplied_modules import (
-    ProvidedLoader,
     is_served,
     refuse_withdrawn,
     unreachable,
 )
-from patchkit.runtime.process.applier import Applier, CopiesPass
-from patchkit.runtime.process.dependents import Dependents
 from patchkit.runtime.process.eligibility import (
     NOT_YET,
     YES,
@@ -36,16 +34,19 @@ from patchkit.runtime.process.eligibility import (
 )
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.lookout import Lookout
-from patchkit.runtime.process.making import Maker
-from patchkit.runtime.process.patch_state import APPLIED, ARMED, PatchStates
+from patchkit.runtime.process.patch_state import APPLIED, ChangeGroup, PatchStates
+from patchkit.runtime.process.provision import Provision
 from patchkit.runtime.process.roles import module_run_as_main
 from patchkit.runtime.process.schedule import Executions, Schedule, Turns
-from patchkit.runtime.process.undoing import Inspection, Undoing
 
 if TYPE_CHECKING:
+    from patchkit.runtime.changes.sites import Sites
+    from patchkit.runtime.process.applier import Applier
     from patchkit.runtime.process.held import Blocks
 
-Hook = Callable[[ModuleType, Sites], None]
+Hook = Callable[[ModuleType, "Sites"], None]
+Groups = Sequence[ChangeGroup]
+Modules = Mapping[str, ModuleType]
 
 
 class Session:
@@ -63,10 +64,9 @@ class Session:
         self.journal = journal
         self.engines = registry.engines
         self.processes = registry.processes
-        self.sites = Sites()
         self.hooks: dict[str, list[Hook]] = {}
         """patchkit's own, by the module after whose import they run; none is added once armed."""
-        turns = Turns()
+        self._turns = turns = Turns()
         self._schedule = schedule = Schedule(registry)
         self.settings = settings = selection.settings
         self._states = states = PatchStates(schedule.patches, settings, journal)
@@ -74,36 +74,53 @@ class Session:
         self.roles = states.roles
         self._table = table = EligibilityTable(states, selection)
         self.lookout = Lookout(schedule, states, table, turns, self._look_at_patches)
-        self._finder = Finder(self, self.provide, self.lookout.begin)
-        self._executions = executions = Executions(self._finder)
-        copies = CopiesPass(self.sites, schedule, states)
-        maker = Maker(self.sites, states, table, executions, turns)
-        dependents = Dependents(schedule, maker, copies.repoint)
-        observe = self.lookout.effects.observe
-        self._undoing = undoing = Undoing(
-            self.sites, schedule, states, turns, dependents, copies.restore, observe
-        )
-        note_applied = self.lookout.note_applied
-        self._applier = Applier(
-            schedule, states, table, executions, undoing, copies, note_applied
-        )
-        self._inspection = Inspection(table, executions, undoing)
+        provision = Provision(schedule, states, table, self._serve)
+        self._finder = Finder(self, provision.provide, self.lookout.begin)
+        self._executions = Executions(self._finder)
+        self._late: dict[str, Any] = {}
+        """What is made when it is first needed, by name: `sites` and `applier`."""
         self._entering: set[tuple[Role, int]] = set()  # a role, and the thread's id
         self._why_unreachable = "it had begun to run before patchkit was there"
+
+    # -- made when first needed ------------------------------------------------------------------
+
+    # Half of patchkit serves only to apply patches. A process that applies none, such as one that
+    # starts others, never imports that half. The first apply does, within somebody's import, so no
+    # lock is held: two threads may each make an object, of which `setdefault` keeps the first.
+
+    @property
+    def sites(self) -> "Sites":
+        """The changed attributes of this process."""
+        if "sites" not in self._late:
+            from patchkit.runtime.changes.sites import Sites  # noqa: PLC0415 - see above
+
+            self._late.setdefault("sites", Sites())
+        return self._late["sites"]  # type: ignore[no-any-return]
+
+    @property
+    def applier(self) -> "Applier":
+        """Applies patches; its parts undo and inspect them."""
+        if "applier" not in self._late:
+            from patchkit.runtime.process.applier import wired  # noqa: PLC0415 - see above
+
+            parts = (self._schedule, self._states, self._table, self._executions)
+            applier = wired(self.sites, *parts, self._turns, self.lookout)
+            self._late.setdefault("applier", applier)
+        return self._late["applier"]  # type: ignore[no-any-return]
+
+    @property
+    def _has_patched(self) -> bool:
+        """Whether a patch was ever due here; else there is nothing to undo or to inspect."""
+        return "applier" in self._late
 
     @cached_property
     def blocks(self) -> "Blocks":
         """Applies patches for `with` blocks; made when first needed, as few processes have any."""
         from patchkit.runtime.process.held import Blocks  # noqa: PLC0415 - few need it
 
-        return Blocks(
-            self._schedule,
-            self._states,
-            self._table,
-            self._applier,
-            self._undoing,
-            self._finder,
-        )
+        applier = self.applier
+        parts = (self._schedule, self._states, self._table)
+        return Blocks(*parts, applier, applier.undoing, self._finder)
 
     # -- arm ------------------------------------------------------------------------------------
 
@@ -148,19 +165,30 @@ class Session:
         Returns:
             The names, the innermost patch first.
         """
-        step = name
-        if not isinstance(name, str):
-            step = Item(name.key)  # this copy's own class
-        site = self.sites.get(owner, step)
-        if site is None:
-            return []
-        return site.patches
+        return self.sites.patches_on(owner, name)
 
     def _look_at_patches(self) -> None:
         """Fail what is overwritten or does not work, and apply what was missed."""
-        self._inspection.inspect()
-        self._applier.apply_missed()
-        self._inspection.verify()
+        if self._has_patched:
+            self.applier.inspection.inspect()
+        groups = self._schedule.groups()
+        self._apply_late(
+            [group for group in groups if not self._executions.awaits(group)]
+        )
+        if self._has_patched:
+            self.applier.inspection.verify()
+
+    def _apply(self, groups: Groups, modules: Modules, since: str = "") -> None:
+        """Apply the groups that are due with an import, as `Applier.apply` does."""
+        due = self._table.due(groups)
+        if due:
+            self.applier.apply(due, modules, since=since)
+
+    def _apply_late(self, groups: Groups) -> None:
+        """Apply the groups that are due, and whose modules were imported before."""
+        present = [group for group in groups if group.module in sys.modules]
+        if present and (self._has_patched or self._table.due(present)):
+            self.applier.apply_late(present)
 
     # -- called by the finder --------------------------------------------------------------------
 
@@ -174,10 +202,10 @@ class Session:
         due = self._schedule.due(name, BEFORE)
         for group in (*self._schedule.due(name, AFTER), *self._schedule.needing(name)):
             if group.made.undos:  # it has executed before
-                self._undoing.prepare_execution(name)
+                self.applier.undoing.prepare_execution(name)
                 break
         if due:
-            self._applier.apply(due, {}, lambda: NO_MODULES)  # nothing has copies yet
+            self._apply(due, {})
 
     def imported(self, name: str, module: ModuleType) -> None:
         """Apply what is due now that a module has executed, and call patchkit's own hooks for it.
@@ -197,12 +225,12 @@ class Session:
             for hook in hooks:
                 hook(module, self.sites)
             if due:
-                self._applier.apply(due, {name: module}, partial(modules_since, name))
+                self._apply(due, {name: module}, since=name)
             if of_body:
-                self._applier.apply_of_body(name)
+                self.applier.apply_of_body(name)
             postponed = self._executions.postponed(name)
             if postponed:
-                self._applier.apply_late(postponed)
+                self.applier.apply_late(postponed)
             if self._schedule.due(name, SERVING):
                 refuse_withdrawn(name, module)  # its patch may have been undone by now
 
@@ -212,7 +240,7 @@ class Session:
         Args:
             name: The dotted name of the module.
         """
-        self._applier.apply_late(self._schedule.due(name, AFTER))
+        self._apply_late(self._schedule.due(name, AFTER))
 
     def main_unreachable(self, name: str, reason: str) -> None:
         """Fail the patches of a module that runs as `__main__` instead of under its own name.
@@ -226,38 +254,11 @@ class Session:
         for group in missed:
             is_due = self._table.of_group(group).answer != NOT_YET
             if is_due and self._table.changes_here(group):
-                self._applier.refuse(group.patch, unreachable(name, reason))
-
-    def provide(self, name: str) -> ModuleSpec | None:
-        """Return a spec for a module that no finder has found, if a patch provides it.
-
-        Args:
-            name: The dotted name of the module.
-
-        Returns:
-            The spec, whose loader applies the patch; None if no patch provides it here.
-
-        Raises:
-            ApplyError: The patch that serves it is required, and has failed.
-        """
-        # importlib holds a lock, so nothing may be imported: only decided patches count, without
-        # their `when`, which is in the body.
-        for group in self._schedule.due(name, SERVING):
-            is_decided = group.patch.is_decided  # read first, as it is set last
-            answer, _ = self._table.of_group(group)
-            if answer != NOT_YET:
-                self._states.stop_if_failed([group.patch])
-                is_offered = answer == YES and is_decided
-                if is_offered and self._table.changes_here(group):
-                    package = self._schedule.serves_beneath(name)
-                    loader: Any = ProvidedLoader(name, self._serve)
-                    return ModuleSpec(name, loader, is_package=package)
-        return None
+                self.applier.inspection.refuse(group.patch, unreachable(name, reason))
 
     def _serve(self, name: str, module: ModuleType) -> bool:
         """Fill a provided module by its patch; False if the patch does not apply after all."""
-        due = self._schedule.due(name, SERVING)
-        self._applier.apply(due, {name: module}, lambda: NO_MODULES)
+        self._apply(self._schedule.due(name, SERVING), {name: module})
         return is_served(module)
 
     # -- roles ----------------------------------------------------------------------------------
@@ -290,11 +291,12 @@ class Session:
             # If another thread is applying these groups, `apply_late` waits for it. Those of a role
             # that was entered before are applied, too: an import may have been missed.
             groups = self._schedule.groups()
-            self._applier.apply_late(
+            self._apply_late(
                 [group for group in groups if role in group.patch.row.roles]
             )
             self._states.stop_if_failed(list(self.states.values()), (role,))
-            self._inspection.verify()
+            if self._has_patched:
+                self.applier.inspection.verify()
         finally:
             self._entering.discard(visit)
         self.lookout.note_role()
@@ -312,7 +314,8 @@ class Session:
         if roles is None:
             roles = self.roles
         self._states.stop_if_failed(list(self.states.values()), roles)
-        self._inspection.inspect()
+        if self._has_patched:
+            self.applier.inspection.inspect()
 
     def become(self, roles: Collection[Role]) -> None:
         """Replace the roles that were inherited from the parent, or assumed at the start.
@@ -330,11 +333,8 @@ class Session:
             for state in reversed(self.states.values())
             if state.status == APPLIED and eligibility(state, roles).answer == NOT_YET
         ]
-        kept = self._undoing.leave_to_others(unneeded)
-        for state in unneeded:
-            self._states.set(state, ARMED, "for another role")
-        for name, holders in kept.items():
-            self.lookout.report_kept(name, holders)
+        if unneeded:
+            self.applier.undoing.leave_to_others(unneeded)
         self._states.reopen_skipped()  # the child may have another environment
         for role in sorted(roles):
             self.enter(role)
@@ -376,21 +376,21 @@ class Session:
         Returns:
             The hash; '' if there is no such patch.
         """
-        from patchkit.runtime.process import patch_set  # noqa: PLC0415 - for a cache
+        from patchkit.runtime.process.patch_set import digest_for_caches  # noqa: PLC0415 - for a cache
 
-        foreign = [
-            state for state in self.states.values() if not is_own_pack(state.row.pack)
-        ]
-        digests = patch_set.patch_set(foreign, self._table, role)
-        if not digests:
-            return ""
-        return patch_set.digest(digests)
+        return digest_for_caches(self.states.values(), self._table, role)
 
     # -- forks -----------------------------------------------------------------------------------
 
     def after_fork(self) -> None:
         """Make the session usable in a forked child, which begins its own journal."""
-        self._undoing.after_fork()
+        self._turns.after_fork()
+        if "sites" in self._late:
+            self.sites.after_fork()
+        # Other threads may have left half-imported bodies, or modules of patchkit.
+        own = {name for name in being_imported() if name.startswith("patchkit.")}
+        gone = importers(own.union(self._schedule.by_body))
+        forget_imports(gone.union(self._states.after_fork()) - {get_ident()})
         self._entering.clear()
         self.journal.after_fork()
         self.lookout.write_inherited()

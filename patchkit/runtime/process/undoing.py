@@ -5,14 +5,13 @@ The changes of a patch are undone, and copies of its objects are repointed to th
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import AFTER, Patch
-from patchkit.errors import OverwrittenError, VerifyError
+from patchkit.errors import ApplyError, OverwrittenError, VerifyError
 from patchkit.runtime.changes.context import unwind
 from patchkit.runtime.changes.overwrites import (
     Overwrite,
@@ -23,11 +22,16 @@ from patchkit.runtime.changes.overwrites import (
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import Holder, subclasses_left
-from patchkit.runtime.imports.half_imported import forget_imports, importers
 from patchkit.runtime.process.dependents import Dependents
-from patchkit.runtime.process.eligibility import EligibilityTable, ask_body
+from patchkit.runtime.process.eligibility import (
+    YES,
+    EligibilityTable,
+    ask_body,
+    eligibility,
+)
 from patchkit.runtime.process.patch_state import (
     APPLIED,
+    ARMED,
     ChangeGroup,
     PatchState,
     PatchStates,
@@ -93,18 +97,14 @@ class Undoing(Record, eq=False):
         self.states.say_undo_errors(errors)
         return errors
 
-    def leave_to_others(self, patches: Sequence[PatchState]) -> dict[str, list[str]]:
+    def leave_to_others(self, patches: Sequence[PatchState]) -> None:
         """Undo all changes of patches that are for other roles than this process has.
 
-        Args:
-            patches: in the order in which they are undone.
+        Reported are the objects that still refer to their code, and what could not be undone.
 
-        Returns:
-            By the names of the patches, in words, the objects that still refer to their code, and
-            what could not be undone.
+        Args:
+            patches: in the order in which they are undone; they are armed again.
         """
-        if not patches:
-            return {}
         names_by_site: dict[Site, list[str]] = {}
         kept: dict[str, list[str]] = {patch.name: [] for patch in patches}
         for patch in patches:
@@ -118,7 +118,20 @@ class Undoing(Record, eq=False):
             # A copy of a site that none of these patches has changed may be due to any of them.
             for name in names_by_site.get(holder.site, kept):
                 kept[name].append(holder.words)
-        return {name: words for name, words in kept.items() if words}
+        for patch in patches:
+            self.states.set(patch, ARMED, "for another role")
+        for name, words in kept.items():
+            if words:
+                self._report_kept(name, words)
+
+    def _report_kept(self, name: str, holders: Sequence[str]) -> None:
+        """Report a patch whose code still runs in a forked process, through objects in words."""
+        self.states.journal.write("kept", name=name, holders=holders)
+        shown = ", ".join(holders)
+        self.states.say(
+            "warning",
+            f"{name} is not for this forked process, which still runs its code through {shown}",
+        )
 
     def undo(self, *patches: PatchState) -> list[BaseException]:
         """Undo all changes of patches; the caller reports the errors.
@@ -171,25 +184,6 @@ class Undoing(Record, eq=False):
         dependents.report_hidden(dependents.find_hidden(self.schedule.groups()))
         return [*errors, *redo_errors, *copy_errors], holders
 
-    def after_fork(self) -> None:
-        """Forget the other threads, which a child does not have, and undo what they had begun."""
-        self.turns.after_fork()
-        self.sites.after_fork()
-        me = threading.get_ident()
-        # A thread that was importing a body has left a half of it, which nobody would complete.
-        gone: set[int | None] = {*importers(self.schedule.by_body)}
-        for patch in self.schedule.patches.values():
-            patch.verified = False  # `verify` is called in the child, too
-            if patch.thread != me:
-                patch.thread = None
-        for group in self.schedule.groups():
-            if group.thread not in {None, me}:
-                gone.add(group.thread)
-                group.take_back()
-                group.thread = None
-                group.loads = False
-        forget_imports(gone - {me})
-
 
 def _undo_and_report(group: ChangeGroup) -> list[str]:
     """Undo a group, and return in words what stays of it."""
@@ -203,7 +197,7 @@ def _undo_and_report(group: ChangeGroup) -> list[str]:
 
 
 class Inspection(Record, eq=False):
-    """Checks whether other code has overwritten what patches changed, and calls `verify`.
+    """Fails patches that do not act: overwritten by other code, without a target, or unverified.
 
     Args:
         table: says which changes are for this process.
@@ -243,6 +237,21 @@ class Inspection(Record, eq=False):
                     and self._is_whole(patch)
                 ):
                     stack.callback(self._verify, patch)
+
+    def refuse(self, patch: PatchState, error: ApplyError) -> None:
+        """Fail a patch whose target cannot be reached, such as a module that runs as `__main__`.
+
+        Args:
+            patch: the patch; nothing happens if it is not for this process.
+            error: the reason, with which it fails.
+
+        Raises:
+            ApplyError: the patch is required, and failures stop the process.
+        """
+        self.table.decide_early(patch)
+        if eligibility(patch).answer == YES:
+            self.undoing.take_back(patch)
+            self.undoing.states.fail(patch, error)
 
     def _is_whole(self, patch: PatchState) -> bool:
         """Whether a patch is for a role here, and all of its changes that apply here are made."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from operator import attrgetter
 from types import MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.core.rows.declaration import Role, names_of
 from patchkit.core.rows.processes import (
@@ -25,11 +25,11 @@ from patchkit.core.rows.processes import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import PatchkitError, TargetError
-from patchkit.runtime.changes.context import Context
-from patchkit.runtime.changes.owners import locate
-from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.process.roles import is_child, rank_given, running_here
 from patchkit.runtime.process.session import Session
+
+if TYPE_CHECKING:
+    from patchkit.runtime.changes.sites import Sites
 
 _LOAD_ACTOR = Target.parse(
     "ray._private.function_manager:FunctionActorManager.load_actor_class"
@@ -48,9 +48,11 @@ def _wrap(session: Session, target: Target, wrapper: Any) -> None:
     )
 
 
-def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: Sites) -> None:
+def _wrap_in(target: Target, wrapper: Any, module: ModuleType, sites: "Sites") -> None:
     """Wrap a target in its module, which has been imported; do nothing if it is not there."""
+    from patchkit.runtime.changes.context import Context  # noqa: PLC0415 - no arming wraps
     from patchkit.runtime.changes.objects.wrap import wrapped_at  # noqa: PLC0415 - brings inspect
+    from patchkit.runtime.changes.owners import locate  # noqa: PLC0415 - as above
 
     try:
         location = locate(module, target.qualname)

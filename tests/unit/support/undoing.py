@@ -22,7 +22,7 @@ def undo(session: Session, names: Iterable[str] | None = None) -> None:
     states = [state for state in chosen if state.status in {APPLIED, ARMED}]
     for state in states:
         session._states.set(state, SKIPPED, "undone")
-    if errors := session._undoing.take_back(*states):
+    if errors := session.applier.undoing.take_back(*states):
         raise UndoError("; ".join(map(str, errors)))
 
 
@@ -34,7 +34,7 @@ def apply(session: Session, names: Iterable[str]) -> None:
             session._states.set(state, ARMED)
             state.is_decided = False
     session._table.decide_serving(frozenset())
-    session._applier.apply_late([group for state in states for group in state.groups])
+    session.applier.apply_late([group for state in states for group in state.groups])
 
 
 def disarm(session: Session) -> None:

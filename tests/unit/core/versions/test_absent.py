@@ -9,6 +9,7 @@ import pytest
 from support import layouts
 from support.layouts import dist_info, find, package, write
 
+from patchkit.core.versions import absent
 from patchkit.core.versions.absent import is_absent
 from patchkit.core.versions.installed import Versions
 
@@ -88,3 +89,15 @@ def test_what_a_variable_names_is_not_absent() -> None:
     """A version that PATCHKIT_VERSIONS names counts as installed."""
     assert not Versions({"Up": "1.0"}, path=[]).is_absent("up>=2")
     assert Versions(path=[]).is_absent("up>=2")
+
+
+def test_each_distribution_is_searched_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many requirements of one distribution, the first makes the only search."""
+    searched: list[str] = []
+    monkeypatch.setattr(absent, "is_absent", lambda name, _: not searched.append(name))
+    versions = Versions(path=[str(tmp_path)])
+    for text in ("nowhere", "no-where>=1", "No_Where<2", "no.where", "nowhere>=2"):
+        assert versions.is_absent(text)
+    assert searched == ["nowhere", "no-where"]
