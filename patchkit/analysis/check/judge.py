@@ -114,6 +114,10 @@ class Judge:
         setter = set_by_another_module(target, self._release)
         if setter:
             return undecidable(setter)
+        if facts.setter:
+            method = f"{target.holder}.{facts.setter}"
+            fix = f"Wrap {method}, and change the attribute of the instance there"
+            return Fault(codes.TARGET_MISSING, facts.reason, fix)
         reason = facts.reason or "it is not there"
         return Fault(codes.TARGET_MISSING, reason, _NARROW)
 

@@ -8,7 +8,7 @@ import pytest
 from support.packages import row
 
 from analysis.check.changes_of_f import BODY, REPLACE, WRAP
-from analysis.check.released import checked, codes, edit, subject
+from analysis.check.released import checked, codes, edit, only_finding, subject
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -204,6 +204,22 @@ def test_a_target_is_where_it_can_be_set(
     wrap = f"Wrap({'up.mod:' + target!r}, by='w')"
     world.pack(row("p", "patch_a", wrap), patch_a=BODY)
     assert codes(checked([subject("1.0", mod=OBJECT)])) == expected
+
+
+@pytest.mark.parametrize("change", [FIELD, "Wrap('up.mod:C.x', by='w')"])
+def test_an_attribute_of_instances_is_told_by_its_method(
+    world: World, change: str
+) -> None:
+    """The fix names the method that assigns it, and no other name that is similar."""
+    mod = "class C:\n    def __init__(self): self.x = 1\n    def x_(self): ...\n"
+    world.pack(row("p", "patch_a", change), patch_a=BODY)
+    finding = only_finding(checked([subject("1.0", mod=mod)]), "PK101")
+    assert finding.message == (
+        "an instance attribute of up.mod:C, not one of the class: C.__init__ assigns it"
+    )
+    assert finding.fix == (
+        "Wrap up.mod:C.__init__, and change the attribute of the instance there"
+    )
 
 
 @pytest.mark.parametrize(
