@@ -52,6 +52,7 @@ class Facts:
         is_callable: Of an object that is no function, whether it may be called all the same.
         returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
+        nature: What it is to a change, a value of `Nature`; '' if the source does not tell.
         setter: Of what only instances have, so that it is absent: the method that assigns it.
     """
 
@@ -74,6 +75,7 @@ class Facts:
     is_callable: bool = False
     returned: str = ""
     naming_itself: tuple[str, ...] = ()
+    nature: str = ""
     setter: str = ""
 
     @property
@@ -188,6 +190,7 @@ def _with_source(
         bases=tuple(bases),
         storage=resolver.storage(resolution),
         is_callable=resolution.is_callable,
+        nature=str(resolution.nature.value),
         returned=_returned(resolution),
         naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),
     )

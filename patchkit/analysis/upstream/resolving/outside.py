@@ -17,7 +17,7 @@ from patchkit.analysis.upstream.resolving.machinery import (
     may_be_set,
 )
 
-_STANDARD = frozenset(
+STANDARD = frozenset(
     {
         "abc",
         "argparse",
@@ -237,12 +237,21 @@ def standard_class(dotted: str) -> type | None:
         None if its module may not be imported for this, or has no class of the name.
     """
     module, _, name = as_typing(dotted).rpartition(".")
-    if module not in _STANDARD:
+    if module not in STANDARD:
         return None
     cls: Any = getattr(importlib.import_module(module), name, None)
     if not isinstance(cls, type):
         return None
     return cls
+
+
+def is_listed(dotted: str) -> bool:
+    """Whether a class of another package is one of those whose attributes are listed here.
+
+    Args:
+        dotted: Its dotted name.
+    """
+    return as_typing(dotted) in _ATTRIBUTES
 
 
 def is_registration(dotted: str) -> bool:

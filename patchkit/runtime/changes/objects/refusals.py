@@ -16,7 +16,7 @@ from types import (
 )
 from typing import Any
 
-from patchkit.core.rows.target import Item
+from patchkit.core.rows.target import Item, is_looked_up_on_type
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.objects.kernels import is_kernel
 from patchkit.runtime.changes.owners import (
@@ -53,16 +53,6 @@ _LAZY_RESULT = re.compile(
     r"|\b(Any|object)\b"
 )
 """Matches a return annotation of a function that may return a coroutine or a generator."""
-
-_OF_TYPES = re.compile(
-    r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
-    r"|get|set|delete|set_name|getattr|getattribute|setattr|delattr|instancecheck|subclasscheck"
-    r"|len|length_hint|getitem|setitem|delitem|missing|contains|reversed"
-    r"|a?iter|a?next|a?enter|a?exit|await|lt|le|eq|ne|gt|ge"
-    r"|[ir]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)"
-    r"|neg|pos|abs|invert|complex|int|float|index|round|trunc|floor|ceil)__"
-)
-"""Methods that Python looks up on the type of an object, and never on the object itself."""
 
 _ESCAPE = "unrelated=True allows another"
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
@@ -107,7 +97,7 @@ def _fixed_fault(location: Location) -> str:
         )
     if isinstance(owner, ModuleType) or location.own:
         return ""  # it is in the owner's own `__dict__`, or will be
-    if _OF_TYPES.fullmatch(str(location.name)):
+    if is_looked_up_on_type(str(location.name)):
         return (
             f"found {location.name} of one object of {kind!r}, which Python looks up on the class; "
             "name the class"

@@ -52,7 +52,7 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
     [
         ("f", "keeps", FUNCTION, []),
         ("f", "keeps", "x = 1", ["PK101"]),
-        ("f", "keeps", "class f: ...", []),
+        ("f", "keeps", "class f: ...", ["PK102"]),
         ("f", "remember", FUNCTION, []),
         ("f", "chooses", FUNCTION, []),
         ("f", "factory", FUNCTION, []),

@@ -86,7 +86,7 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
             "from pydantic import BaseModel\nclass C(BaseModel): ...",
             ["PK102"],
         ),
-        (ADD_FIELD, "from other import made\n@made\nclass C: ...", []),
+        (ADD_FIELD, "from other import made\n@made\nclass C: ...", ["PK104"]),
         (ADD_FIELD, "def C(): ...", ["PK102"]),
         ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
         ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),

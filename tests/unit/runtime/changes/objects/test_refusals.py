@@ -80,6 +80,14 @@ def test_a_hook_that_a_struct_looks_for_once_is_refused(hook: str) -> None:
     assert bench.upstream.Point.method is not original
 
 
+def test_a_class_in_the_class_of_an_object_is_not_wrapped() -> None:
+    """A wrapper would not be a class, wherever the class is found."""
+    source = "class Holder:\n    class Inner: ...\nholder = Holder()\n"
+    bench = Bench(source, WATCHED)
+    with pytest.raises(TargetError, match="found the class Inner, expected a function"):
+        bench.apply(Wrap("upstream:holder.Inner", by="by"))
+
+
 def test_methods_of_an_enum_can_be_wrapped_and_added() -> None:
     """What is no member of an enum is wrapped and added as in any class, and undone."""
     bench = Bench(UPSTREAM, BODY)
