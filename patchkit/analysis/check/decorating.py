@@ -16,6 +16,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     signature_of,
 )
+from patchkit.analysis.upstream.resolving.values import Kind
 
 _GIVEN_BACK = (Nature.CODE, Nature.CLASS)
 """What can be given back at an undo, whatever a decorator has set on it."""
@@ -71,12 +72,14 @@ def _unchanged_faults(name: str, target: Facts) -> Iterator[Fault]:
 
     A class and a function of Python are compared with what they were. Other objects are not.
     """
-    if target.nature in _GIVEN_BACK or not target.is_sure:
+    is_cached = target.kind == Kind.CACHED_FUNCTION
+    if target.nature in _GIVEN_BACK and not is_cached:
         return
     if target.nature in (Nature.UNKNOWN, Nature.ROUTINE, Nature.VALUE):
         yield undecidable(f"{name} returns {_AS_IT_IS}")
         return
-    message = f"{name} returns {target.nature} as it is, expected another object"
+    kind = target.kind if is_cached else target.nature
+    message = f"{name} returns what it is given ({kind}), expected another object"
     yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
 
 
@@ -133,6 +136,10 @@ def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
         )
         yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
         return
+    if target.nature == Nature.UNKNOWN and target.kind == Kind.OUTSIDE:
+        yield undecidable(
+            "it is defined outside the release; no function can replace a class"
+        )
     if target.signature is not None:
         inner_signature = signature_of(inner.args)
         refusal = refused_call(target.signature, inner_signature)

@@ -64,6 +64,7 @@ _NATURES = {
     Kind.MODULE: Nature.MODULE,
 }
 """The nature of what a definition of the release makes."""
+_OF_EACH_CLASS = ("__doc__", "__module__")
 _MODELS = {"typing.NamedTuple": "builtins.tuple", "typing.TypedDict": "builtins.dict"}
 """Classes that have what a function of typing makes classes of."""
 _SLOTS = (MemberDescriptorType, GetSetDescriptorType)
@@ -140,6 +141,8 @@ def _outside(value: Value) -> Nature:
     owner, _, name = value.dotted.rpartition(".")
     if value.is_module:
         return Nature.MODULE
+    if name in _OF_EACH_CLASS:
+        return Nature.VALUE  # though `type` answers for it, which keeps it in a slot
     model = _MODELS.get(as_typing(owner), "builtins.object")
     found = standard_object(value.dotted)
     # `typing.NamedTuple` is a function, whose attributes no named tuple has.

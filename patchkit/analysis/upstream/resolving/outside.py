@@ -85,6 +85,8 @@ NOT_PLAIN = frozenset(
 )
 """Classes outside the release whose instances are more than plain objects."""
 
+_OF_ABC_META = ("_abc_caches_clear", "_abc_registry_clear", "_dump_registry", "register")
+"""Methods that the metaclass of `BaseModel` has from `ABCMeta`."""
 _OF_TORCH_MODULE = frozenset(
     {
         "T_destination",
@@ -296,6 +298,8 @@ def is_only_of_metaclass(dotted: str, name: str, *, is_base: bool) -> bool:
         name: The name of the attribute.
         is_base: Whether the class that is asked about derives from it.
     """
+    if dotted.startswith("pydantic."):
+        return name in _OF_ABC_META
     cls = standard_class(dotted)
     if cls is None:
         return False

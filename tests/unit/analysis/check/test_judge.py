@@ -141,6 +141,86 @@ def test_each_change_has_its_needs(
     assert report.grid["p"]["up 1.0"] == state
 
 
+REPLACE_BY = "Replace('up.mod:{}', by='N')"
+WRAP_OF = "Wrap('up.mod:{}', by='w')"
+KINDS = """
+import abc, dataclasses, enum, json, out, typing
+from functools import reduce, wraps
+from out import side, Side, SIDE
+X = out.side()
+class C:
+    def m(self): ...
+class A(abc.ABC): ...
+class Level(enum.IntEnum):
+    LOW = 1
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: int = 1
+    def m(self): ...
+@dataclasses.dataclass(slots=True)
+class Slots:
+    x: int = 1
+class Pair(typing.NamedTuple):
+    x: int = 1
+@out.side
+class Made: ...
+frozen = Frozen()
+TABLE = {"c": C, "n": 1, "f": lambda: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "expected"),
+    [
+        (WRAP_OF, "C.__doc__", ["PK102"]),
+        (WRAP_OF, "C.__module__", ["PK102"]),
+        (WRAP_OF, "C.__dict__", ["PK102"]),
+        (WRAP_OF, "C.__class__", ["PK102"]),
+        (WRAP_OF, "C.__eq__", []),
+        (WRAP_OF, "A._abc_impl", ["PK102"]),
+        (WRAP_OF, "Pair._fields", ["PK102"]),
+        (WRAP_OF, "Level.LOW.__add__", ["PK102"]),
+        (WRAP_OF, "json", ["PK102"]),
+        (WRAP_OF, "reduce", []),
+        (WRAP_OF, "wraps", []),
+        (WRAP_OF, "side", []),
+        (WRAP_OF, "Side", ["PK104"]),
+        (WRAP_OF, "X", ["PK104"]),
+        (WRAP_OF, "Made", ["PK104"]),
+        (WRAP_OF, "TABLE['c']", ["PK102"]),
+        (WRAP_OF, "TABLE['n']", ["PK102"]),
+        (WRAP_OF, "TABLE['f']", []),
+        (WRAP_OF, "frozen.m", ["PK102"]),
+        (REPLACE_BY, "C.__doc__", []),
+        (REPLACE_BY, "C.__module__", []),
+        (REPLACE_BY, "C.__dict__", ["PK102"]),
+        (REPLACE_BY, "C.__eq__", []),
+        (REPLACE_BY, "wraps", ["PK102"]),
+        (REPLACE_BY, "side", ["PK104"]),
+        (REPLACE_BY, "Side", ["PK104"]),
+        (REPLACE_BY, "SIDE", []),
+        (REPLACE_BY, "X", []),
+        (REPLACE_BY, "TABLE['c']", ["PK102"]),
+        (REPLACE_BY, "TABLE['n']", []),
+        (REPLACE_BY, "TABLE['f']", ["PK102"]),
+        (REPLACE_BY, "frozen.x", ["PK102"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "Slots", ["PK102"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "X", ["PK104"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "Frozen", []),
+        ("Add('up.mod:{}', by='g')", "C.__dict__", ["PK121"]),
+        ("Add('up.mod:{}', by='g')", "C.__name__", ["PK121"]),
+        ("Add('up.mod:{}', by='g')", "Level.LOW.__lt__", ["PK102"]),
+    ],
+)
+def test_what_a_target_is_decides(
+    world: World, change: str, target: str, expected: list[str]
+) -> None:
+    """Values, classes and slots are told from what is called, and left open where it is unknown."""
+    text = change.format(target).replace("'up.mod:" + target + "'", repr(f"up.mod:{target}"))
+    world.pack(row("p", "patch_a", text), patch_a=BODY)
+    assert codes(checked([subject("1.0", mod=KINDS)])) == expected
+
+
 OBJECT = """
 import abc, enum
 class M(type):
