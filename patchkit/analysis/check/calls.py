@@ -43,6 +43,9 @@ def other_kind(place: Target, facts: Facts, expected: str) -> Fault:
         place: the target.
         facts: what the release says of it.
         expected: what a change of its kind needs.
+
+    Returns:
+        The fault.
     """
     name = facts.module or str(place)
     if facts.module and facts.qualname:
@@ -91,7 +94,9 @@ def not_to_be_replaced(change: Replace, facts: Facts, ours: Facts) -> Fault | No
         return None
     if facts.nature == Nature.CLASS:
         return other_kind(change.place, facts, expected)
-    is_named_as_class = facts.kind == Kind.OUTSIDE and not change.place.qualname.isupper()
+    is_named_as_class = (
+        facts.kind == Kind.OUTSIDE and not change.place.qualname.isupper()
+    )
     if facts.nature == Nature.ROUTINE or (not facts.nature and is_named_as_class):
         reason = facts.reason or f"{change.place} is defined outside the release"
         return undecidable(f"{reason}; a value cannot replace a function or a class")

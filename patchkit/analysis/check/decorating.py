@@ -20,9 +20,7 @@ from patchkit.analysis.upstream.resolving.values import Kind
 
 _GIVEN_BACK = (Nature.CODE, Nature.CLASS)
 """What can be given back at an undo, whatever a decorator has set on it."""
-_AS_IT_IS = (
-    "what it is given, and only a function, a class or an immutable value can be given back"
-)
+_AS_IT_IS = "what it is given, and only a function, a class or an immutable value can be given back"
 
 
 def decorator_faults(

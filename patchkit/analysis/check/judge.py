@@ -292,7 +292,9 @@ class Judge:
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         """Check that the body's class derives from the one that it replaces."""
         if ours.is_sure and ours.kind in FUNCTIONS | {Kind.CONSTANT}:
-            yield other_kind(change.place, facts, f"the kind of {change.by} ({ours.kind})")
+            yield other_kind(
+                change.place, facts, f"the kind of {change.by} ({ours.kind})"
+            )
             return
         resolver = self._pack.as_release.resolver
         bases = bases_of(resolver, Target(self._row.body, change.by))

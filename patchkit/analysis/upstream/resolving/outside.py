@@ -85,7 +85,12 @@ NOT_PLAIN = frozenset(
 )
 """Classes outside the release whose instances are more than plain objects."""
 
-_OF_ABC_META = ("_abc_caches_clear", "_abc_registry_clear", "_dump_registry", "register")
+_OF_ABC_META = (
+    "_abc_caches_clear",
+    "_abc_registry_clear",
+    "_dump_registry",
+    "register",
+)
 """Methods that the metaclass of `BaseModel` has from `ABCMeta`."""
 _OF_TORCH_MODULE = frozenset(
     {

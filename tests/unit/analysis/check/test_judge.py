@@ -216,7 +216,9 @@ def test_what_a_target_is_decides(
     world: World, change: str, target: str, expected: list[str]
 ) -> None:
     """Values, classes and slots are told from what is called, and left open where it is unknown."""
-    text = change.format(target).replace("'up.mod:" + target + "'", repr(f"up.mod:{target}"))
+    text = change.format(target).replace(
+        "'up.mod:" + target + "'", repr(f"up.mod:{target}")
+    )
     world.pack(row("p", "patch_a", text), patch_a=BODY)
     assert codes(checked([subject("1.0", mod=KINDS)])) == expected
 

@@ -57,18 +57,69 @@ ROWS = [Plain, function]
 called = Callable()
 plain = Plain()
 """
-TARGETS = """
-LIMIT NAMES function Plain Plain.LEVEL Plain.method Plain.static Plain.of_class Plain.size
-Plain.later Plain.Inner called plain json OrderedDict
-defaultdict MISSING field reduce wraps Any Protocol signal threading
-Plain.__doc__ Plain.__dict__ Plain.__weakref__ Plain.__class__ Plain.__eq__ Plain.__init__
-Plain.__init_subclass__ Plain.__reduce__ Listed._abc_impl Listed.__abstractmethods__ Listed.method
-Color.__doc__ Color.RED Level.__add__ Level.bit_length Shape._is_protocol
-Shape.__init_subclass__ Pair._fields Pair._field_defaults Pair.__doc__ Pair.index
-Logs.root Logs.manager Logs.info Logs.isEnabledFor Table.move_to_end Table.__hash__ Table.fromkeys
-Failed.__traceback__ Failed.__str__ Failed.with_traceback
-TABLE['function'] TABLE['class'] TABLE['number'] TABLE['lambda'] ROWS[0] ROWS[1]
-""".split()
+TARGETS = [
+    "LIMIT",
+    "NAMES",
+    "function",
+    "Plain",
+    "Plain.LEVEL",
+    "Plain.method",
+    "Plain.static",
+    "Plain.of_class",
+    "Plain.size",
+    "Plain.later",
+    "Plain.Inner",
+    "called",
+    "plain",
+    "json",
+    "OrderedDict",
+    "defaultdict",
+    "MISSING",
+    "field",
+    "reduce",
+    "wraps",
+    "Any",
+    "Protocol",
+    "signal",
+    "threading",
+    "Plain.__doc__",
+    "Plain.__dict__",
+    "Plain.__weakref__",
+    "Plain.__class__",
+    "Plain.__eq__",
+    "Plain.__init__",
+    "Plain.__init_subclass__",
+    "Plain.__reduce__",
+    "Listed._abc_impl",
+    "Listed.__abstractmethods__",
+    "Listed.method",
+    "Color.__doc__",
+    "Color.RED",
+    "Level.__add__",
+    "Level.bit_length",
+    "Shape._is_protocol",
+    "Shape.__init_subclass__",
+    "Pair._fields",
+    "Pair._field_defaults",
+    "Pair.__doc__",
+    "Pair.index",
+    "Logs.root",
+    "Logs.manager",
+    "Logs.info",
+    "Logs.isEnabledFor",
+    "Table.move_to_end",
+    "Table.__hash__",
+    "Table.fromkeys",
+    "Failed.__traceback__",
+    "Failed.__str__",
+    "Failed.with_traceback",
+    "TABLE['function']",
+    "TABLE['class']",
+    "TABLE['number']",
+    "TABLE['lambda']",
+    "ROWS[0]",
+    "ROWS[1]",
+]
 CODE = (FunctionType, classmethod, property, staticmethod, type(functools.cache(len)))
 
 
