@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import refused_call
-from patchkit.analysis.check.findings import REWRITE, Fault
+from patchkit.analysis.check.findings import REWRITE, Fault, undecidable
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import PLAIN_RESULT
+from patchkit.analysis.upstream.resolving.natures import TO_CALL, Nature
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 from patchkit.core.rows.declaration import Replace, Wrap
+from patchkit.core.rows.target import Target
 
 _PLAIN = frozenset(
     [Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.DECORATED]
@@ -25,11 +27,80 @@ UNWRAPPABLE = {
 }
 """Kinds of what is no function; an object of them may be callable all the same."""
 VALUES = frozenset([Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT])
+_DEFINED = FUNCTIONS | UNWRAPPABLE
+"""Kinds whose name says what a target is."""
 _BOUND = METHODS - {Kind.STATICMETHOD}
 """Kinds whose first parameter callers do not pass."""
 _OR_UNRELATED = (
     "if this row also replaces every caller, unrelated=True skips the comparison"
 )
+
+
+def other_kind(place: Target, facts: Facts, expected: str) -> Fault:
+    """Make the fault of a target that is of another kind than expected.
+
+    Args:
+        place: the target.
+        facts: what the release says of it.
+        expected: what a change of its kind needs.
+
+    Returns:
+        The fault.
+    """
+    name = facts.module or str(place)
+    if facts.module and facts.qualname:
+        name = f"{facts.module}:{facts.qualname}"
+    kind = facts.kind
+    if facts.nature and kind not in _DEFINED:
+        kind = facts.nature  # such as an item of a table that is a class
+    message = f"found {name} ({kind}), expected {expected}"
+    return Fault(codes.KIND_CHANGED, message, REWRITE)
+
+
+def nothing_to_call(change: Wrap, facts: Facts) -> Fault | None:
+    """Check that a Wrap has something to call.
+
+    Args:
+        change: the Wrap.
+        facts: what the release says of its target.
+
+    Returns:
+        The fault, if the target is a class or a value, or if the source does not tell.
+    """
+    is_known = facts.kind in UNWRAPPABLE and facts.is_sure and not facts.is_callable
+    if is_known or facts.nature not in (*TO_CALL, Nature.UNKNOWN):
+        return other_kind(change.place, facts, "a callable, as Wrap needs")
+    if facts.nature in TO_CALL or facts.is_callable:
+        return None
+    reason = facts.reason or f"what {change.place} is lies outside the release"
+    return undecidable(f"{reason}; a Wrap needs something to call")
+
+
+def not_to_be_replaced(change: Replace, facts: Facts, ours: Facts) -> Fault | None:
+    """Check that a value or a class of the body can take the place of a target by its kind.
+
+    Args:
+        change: the Replace.
+        facts: what the release says of its target.
+        ours: what the body says of its object, which is no function.
+
+    Returns:
+        The fault, if the target is a function, or if it may well be one.
+    """
+    expected = f"the kind of {change.by} ({ours.kind})"
+    if facts.nature == Nature.CODE and facts.is_sure:
+        return other_kind(change.place, facts, expected)
+    if ours.kind == Kind.CLASS:
+        return None
+    if facts.nature == Nature.CLASS:
+        return other_kind(change.place, facts, expected)
+    is_named_as_class = (
+        facts.kind == Kind.OUTSIDE and not change.place.qualname.isupper()
+    )
+    if facts.nature == Nature.ROUTINE or (not facts.nature and is_named_as_class):
+        reason = facts.reason or f"{change.place} is defined outside the release"
+        return undecidable(f"{reason}; a value cannot replace a function or a class")
+    return None
 
 
 def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:

@@ -276,7 +276,7 @@ class Check:
         """Make the finding of a fault of a change; of a missing target, with where it went."""
         message = fault.message
         fix = fault.fix
-        if fault.code is codes.TARGET_MISSING and not isinstance(change, Provide):
+        if _is_searched_for(fault, change, release):
             missing = change.place
             if isinstance(change, Add):
                 missing = missing.holder  # what gets the new attribute is missing
@@ -347,6 +347,16 @@ class Check:
             exclusions = Exclusions(self._coverage, release, self._packs)
             by_release[release.name] = list(exclusions.find())
         return by_release
+
+
+def _is_searched_for(fault: Fault, change: Change, release: CheckedRelease) -> bool:
+    """Whether a fault is that of a target which may have moved, or may be misspelled.
+
+    An attribute of instances is neither: its class has a method that assigns it.
+    """
+    if fault.code is not codes.TARGET_MISSING or isinstance(change, Provide):
+        return False
+    return isinstance(change, Add) or not release.facts(change.place).setter
 
 
 def _clash_of(exclusion: Exclusion) -> frozenset[str]:

@@ -12,7 +12,9 @@ from typing import NamedTuple
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.metaclasses import metaclass
+from patchkit.analysis.upstream.resolving.named_elsewhere import OF_METACLASS
 from patchkit.analysis.upstream.resolving.resolve import Resolver
+from patchkit.analysis.upstream.resolving.standard_library import standard_object
 from patchkit.analysis.upstream.resolving.syntax import Signature
 from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.core.rows.target import Item, Target
@@ -207,6 +209,8 @@ def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bo
     class_name, _, name = target.qualname.rpartition(".")
     owner, _, _ = facts.qualname.rpartition(".")
     if facts.kind == Kind.OUTSIDE:  # of the standard library, or of another package
+        if facts.storage == OF_METACLASS:
+            return not _has_setter(f"{facts.module}.{facts.qualname}")
         return _is_of_every_class(facts.module, owner, name)
     # What an Add sets on the class would go to a property of the metaclass instead.
     if facts.kind == Kind.PROPERTY:
@@ -215,12 +219,23 @@ def is_default_attribute(resolver: Resolver, target: Target, facts: Facts) -> bo
     return (facts.module, owner) in metaclasses
 
 
+def _has_setter(dotted: str) -> bool:
+    """Whether an attribute of a metaclass of Python's own is a property, or the like.
+
+    It answers for the attribute of the class, also where the class has one of its own.
+    """
+    found = standard_object(dotted)
+    return found is None or hasattr(type(found.value), "__set__")
+
+
 def _is_of_every_class(module: str, owner: str, name: str) -> bool:
     """Whether a name of the standard library comes from `object`, `type` or `ABCMeta`.
 
     `__new__`, and names that each class has for itself, such as `__doc__`, do not count.
     """
-    if name == "__new__" or name in vars(ABC):
+    if name == "__new__" or name in vars(ABC) or name == "__class__":
+        return False
+    if owner == "type" and _has_setter(f"builtins.type.{name}"):
         return False
     if module == "builtins":
         return owner in ("object", "type")

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import refused_call
-from patchkit.analysis.check.findings import REWRITE, Fault
+from patchkit.analysis.check.findings import REWRITE, Fault, undecidable
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import returned_by
+from patchkit.analysis.upstream.resolving.natures import Nature
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
@@ -15,6 +16,11 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     signature_of,
 )
+from patchkit.analysis.upstream.resolving.values import Kind
+
+_GIVEN_BACK = (Nature.CODE, Nature.CLASS)
+"""What can be given back at an undo, whatever a decorator has set on it."""
+_AS_IT_IS = "what it is given, and only a function, a class or an immutable value can be given back"
 
 
 def decorator_faults(
@@ -45,10 +51,34 @@ def decorator_faults(
         message = f"{name} returns nothing, expected what the target becomes"
         yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
         return
+    if all(_is_parameter(node, value) for value in returned):
+        yield from _unchanged_faults(name, target)
     for value in returned:
         inner = _inner_function(node, value)
         if inner is not None and target.is_sure:
             yield from _inner_faults(name, inner, target)
+
+
+def _is_parameter(node: ast.FunctionDef, value: ast.expr | None) -> bool:
+    """Whether a value is the target that a decorator is given."""
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    return isinstance(value, ast.Name) and value.id == parameters[0].arg
+
+
+def _unchanged_faults(name: str, target: Facts) -> Iterator[Fault]:
+    """Find that a decorator returns a target as it is, and the target could not be given back.
+
+    A class and a function of Python are compared with what they were. Other objects are not.
+    """
+    is_cached = target.kind == Kind.CACHED_FUNCTION
+    if target.nature in _GIVEN_BACK and not is_cached:
+        return
+    if target.nature in (Nature.UNKNOWN, Nature.ROUTINE, Nature.VALUE):
+        yield undecidable(f"{name} returns {_AS_IT_IS}")
+        return
+    kind = target.kind if is_cached else target.nature
+    message = f"{name} returns what it is given ({kind}), expected another object"
+    yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
 
 
 def _refused_target(signature: Signature) -> str:
@@ -97,6 +127,17 @@ def _inner_function(node: ast.FunctionDef, value: ast.expr | None) -> Def | None
 
 def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
     """Compare what a decorator returns with its target: its calls, and what they return."""
+    if target.nature == Nature.CLASS:
+        message = (
+            f"what {name} returns is a function, expected a class that derives from "
+            f"{target.qualname or 'the target'}"
+        )
+        yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
+        return
+    if target.nature == Nature.UNKNOWN and target.kind == Kind.OUTSIDE:
+        yield undecidable(
+            "it is defined outside the release; no function can replace a class"
+        )
     if target.signature is not None:
         inner_signature = signature_of(inner.args)
         refusal = refused_call(target.signature, inner_signature)

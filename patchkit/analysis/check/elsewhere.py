@@ -6,8 +6,10 @@ from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.upstream.facts import OF_PROPERTY, Facts
 from patchkit.analysis.upstream.resolving.named_elsewhere import (
     OF_CLASS,
+    OF_FROZEN,
     OF_METACLASS,
     OF_OBJECT,
+    OF_SLOT,
     OF_TUPLE,
 )
 from patchkit.analysis.upstream.resolving.storage import HOOKS
@@ -25,6 +27,8 @@ _FIXES = {
     OF_CLASS: "name the class",
     OF_PROPERTY: "name the property itself",
     OF_TUPLE: "Replace the whole tuple",
+    OF_SLOT: "Replace the class by one that derives from it",
+    OF_FROZEN: "name the class, or Replace the object",
     OF_OBJECT: "change the __init__, or Replace the class by one that derives from it",
 }
 """What to do instead, by where the target is."""
@@ -46,7 +50,8 @@ def storage_elsewhere(
         Words for the report; '' if the target can be set.
     """
     if facts.is_sure and facts.storage in _FIXES:
-        return facts.storage
+        is_property = ours is not None and ours.kind == Kind.PROPERTY
+        return "" if facts.storage == OF_SLOT and is_property else facts.storage
     # That a Wrap needs something to call is said first.
     is_value = facts.kind in UNWRAPPABLE and not facts.is_callable
     if isinstance(change, Wrap) and facts.is_sure and is_value:

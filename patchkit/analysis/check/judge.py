@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.adding_fields import no_dataclass
 from patchkit.analysis.check.calls import (
     FUNCTIONS,
     UNWRAPPABLE,
     is_no_function,
     is_stored_elsewhere,
+    not_to_be_replaced,
+    nothing_to_call,
+    other_kind,
     other_result,
     other_wrapper_result,
     refused_calls,
@@ -32,6 +36,7 @@ from patchkit.analysis.upstream.resolving.code_kinds import (
     mentions,
     method_of,
 )
+from patchkit.analysis.upstream.resolving.named_elsewhere import OF_CLASS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
@@ -49,8 +54,6 @@ from patchkit.core.rows.target import Target
 
 _UNEDITABLE = UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds without the source of a function."""
-_CODE = (FUNCTIONS | {Kind.GENERATED}) - {Kind.CACHED_PROPERTY}
-"""Kinds of what no value can replace."""
 _NARROW = "narrow the row's range, or point the change at the target's new place"
 
 
@@ -114,6 +117,10 @@ class Judge:
         setter = set_by_another_module(target, self._release)
         if setter:
             return undecidable(setter)
+        if facts.setter:
+            method = f"{target.holder}.{facts.setter}"
+            fix = f"Wrap {method}, and change the attribute of the instance there"
+            return Fault(codes.TARGET_MISSING, facts.reason, fix)
         reason = facts.reason or "it is not there"
         return Fault(codes.TARGET_MISSING, reason, _NARROW)
 
@@ -143,6 +150,8 @@ class Judge:
         if holder_facts.state == "absent":
             message = f"{holder} is not there: {holder_facts.reason}"
             yield Fault(codes.TARGET_MISSING, message, _NARROW)
+        elif facts.storage == OF_CLASS:  # an object cannot have its own
+            yield elsewhere(change, facts)
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
                 yield _already(f"upstream already has {change.place} ({where(facts)})")
@@ -182,26 +191,19 @@ class Judge:
         """Check a new field: its target has to be a class, which has no such attribute."""
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
         field_facts = self._facts(field)
-        if facts.kind != Kind.CLASS and facts.is_sure:
-            yield _kind(facts, "a class")
-        elif self._is_no_dataclass(change.place, facts):
-            yield _kind(facts, "a dataclass or a pydantic dataclass")
-        elif field_facts.is_present:
+        faults = list(no_dataclass(change.place, facts, self._release))
+        yield from faults
+        if not faults and field_facts.is_present:
             yield _already(f"upstream already has {field} ({where(field_facts)})")
-
-    def _is_no_dataclass(self, place: Target, facts: Facts) -> bool:
-        """Whether a target is a class that nothing makes a dataclass."""
-        if not facts.is_sure or facts.kind != Kind.CLASS:
-            return False
-        mark = Target(place.module, f"{place.qualname}.__dataclass_fields__")
-        return self._facts(mark).state == "absent"
 
     # --- what has to fit
 
     def _wrap(self, change: Wrap, facts: Facts) -> Iterator[Fault]:
         """Check a Wrap: of something to call, by a function that takes what wrappers are given."""
-        if facts.is_sure and facts.kind in UNWRAPPABLE and not facts.is_callable:
-            yield _kind(facts, "a callable, as Wrap needs")
+        fault = nothing_to_call(change, facts)
+        if fault:
+            yield fault
+        if fault and fault.breaks:
             return
         ours = self._body(change.by)
         if ours is None or ours.signature is None:
@@ -234,8 +236,10 @@ class Judge:
         if facts.is_sure and facts.kind == Kind.CLASS:
             yield from self._subclass(change, facts, ours)
             yield from self._recursion(change, facts)
-        elif facts.is_sure and facts.kind in _CODE and is_no_function(ours):
-            yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
+        elif is_no_function(ours) and (
+            fault := not_to_be_replaced(change, facts, ours)
+        ):
+            yield fault
         elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
             return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count
@@ -288,7 +292,9 @@ class Judge:
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         """Check that the body's class derives from the one that it replaces."""
         if ours.is_sure and ours.kind in FUNCTIONS | {Kind.CONSTANT}:
-            yield _kind(facts, f"the kind of {change.by} ({ours.kind})")
+            yield other_kind(
+                change.place, facts, f"the kind of {change.by} ({ours.kind})"
+            )
             return
         resolver = self._pack.as_release.resolver
         bases = bases_of(resolver, Target(self._row.body, change.by))
@@ -336,7 +342,8 @@ class Judge:
         home = f"{facts.module}:{facts.qualname}"
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
-            yield _kind(facts, "a function with its own source, as Edit needs")
+            expected = "a function with its own source, as Edit needs"
+            yield other_kind(change.place, facts, expected)
         elif facts.owner:
             message = f"it is inherited from {facts.owner}, expected a target with its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
@@ -355,15 +362,6 @@ class Judge:
         if self._row.patch.body is None:
             return None
         return self._pack.facts(self._row, name)
-
-
-def _kind(facts: Facts, expected: str) -> Fault:
-    """Make the fault of a target that is of another kind than expected."""
-    name = facts.module
-    if facts.qualname:
-        name = f"{facts.module}:{facts.qualname}"
-    message = f"found {name} ({facts.kind}), expected {expected}"
-    return Fault(codes.KIND_CHANGED, message, REWRITE)
 
 
 def _already(message: str) -> Fault:

@@ -52,6 +52,8 @@ class Facts:
         is_callable: Of an object that is no function, whether it may be called all the same.
         returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
+        nature: What it is to a change, a value of `Nature`; '' if the source does not tell.
+        setter: Of what only instances have, so that it is absent: the method that assigns it.
     """
 
     state: str
@@ -73,6 +75,8 @@ class Facts:
     is_callable: bool = False
     returned: str = ""
     naming_itself: tuple[str, ...] = ()
+    nature: str = ""
+    setter: str = ""
 
     @property
     def is_present(self) -> bool:
@@ -141,8 +145,12 @@ def _facts_of(resolver: Resolver, target: Target, *, brief: bool) -> Facts:
         if accessor is not None:
             return accessor
         # What a class has no attribute for, its instances may store: `self.x = …`.
-        storage = resolver.storage(resolution)
-        return Facts(resolution.state, resolution.reason, storage=storage)
+        return Facts(
+            resolution.state,
+            resolution.reason,
+            storage=resolver.storage(resolution),
+            setter=_setter(resolution),
+        )
     facts = Facts(
         resolution.state,
         # Where it is sure, the reason is only a remark, such as "set by Python".
@@ -182,6 +190,7 @@ def _with_source(
         bases=tuple(bases),
         storage=resolver.storage(resolution),
         is_callable=resolution.is_callable,
+        nature=str(resolution.nature.value),
         returned=_returned(resolution),
         naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),
     )
@@ -268,6 +277,14 @@ def _inherited_from(resolver: Resolver, target: Target, resolution: Resolution) 
 def _is_member(target: Target) -> bool:
     """Whether a target is an attribute of a class or object, not an item or a module's name."""
     return len(target.steps) > 1 and not isinstance(target.steps[-1], Item)
+
+
+def _setter(resolution: Resolution) -> str:
+    """Name the method that assigns an attribute of instances; '' for anything else."""
+    if resolution.kind is not Kind.INSTANCE_ATTRIBUTE:
+        return ""
+    names = [node.name for node in resolution.nodes if isinstance(node, DEFS)]
+    return "".join(names[:1])
 
 
 def _accessor(resolver: Resolver, target: Target) -> Facts | None:

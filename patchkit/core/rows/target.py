@@ -26,6 +26,16 @@ class Item(NamedTuple):
 
 TargetStep = str | Item
 
+_OF_TYPES = (
+    r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
+    r"|get|set|delete|set_name|getattr|getattribute|setattr|delattr|instancecheck|subclasscheck"
+    r"|len|length_hint|getitem|setitem|delitem|missing|contains|reversed"
+    r"|a?iter|a?next|a?enter|a?exit|await|lt|le|eq|ne|gt|ge"
+    r"|[ir]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)"
+    r"|neg|pos|abs|invert|complex|int|float|index|round|trunc|floor|ceil)__"
+)
+"""Matches methods that Python looks up on the type of an object, and never on the object itself."""
+
 
 class Target(Record):
     """A module, or something in it; as text, `pkg.table:ROWS['key'][0]`.
@@ -157,3 +167,12 @@ def _parse_item(qualname: str, text: str) -> Item:
         return Item(literal_eval(text))
     except SyntaxError as error:
         raise ValueError(qualname) from error
+
+
+def is_looked_up_on_type(name: str) -> bool:
+    """Whether Python looks a method up on the type of an object, and never on the object itself.
+
+    Args:
+        name: The name of the method, such as `__call__`.
+    """
+    return re.fullmatch(_OF_TYPES, name) is not None

@@ -292,7 +292,15 @@ class Site(Record, frozen=False, eq=False):
         value = self.current
         if read(self.owner, self.name) is value and self._is_on_owner():
             return  # it is stored already
-        write(self.owner, self.name, value)
+        try:
+            write(self.owner, self.name, value)
+        except Exception as error:  # an unknown `__setattr__` may raise anything
+            if len(self.layers) < len(layers):
+                raise  # an undo: it is the owner's own error
+            raise TargetError(
+                f"{self.words} cannot be set ({type(error).__name__}: {error}); use AfterImport "
+                "and return an undo"
+            ) from error
         if read(self.owner, self.name) is not value:
             self._reject(layers, current, is_wrapper)
 

@@ -28,7 +28,8 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
         name: The name of the attribute.
 
     Returns:
-        An absent value; for an attribute of instances, with what assigns it.
+        An absent value; for an attribute of instances, with what is assigned and the method that
+        assigns it as its nodes.
     """
     class_name = f"{value.module}:{value.qualname}"
     for owner in classes:
@@ -40,7 +41,11 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
                 return undecided(reason)
             description = f"an instance attribute of {class_name}, not one of the class"
             attribute = owner.own_attribute(
-                name, Kind.INSTANCE_ATTRIBUTE, node, reason=f"{description}: {reason}"
+                name,
+                Kind.INSTANCE_ATTRIBUTE,
+                node,
+                method,
+                reason=f"{description}: {reason}",
             )
             return replace(attribute, state="absent")
         if fields.last_annotation(owner.class_statement, name) is not None:

@@ -240,7 +240,8 @@ def _values_of_binding(lookup: Lookup, binding: Binding, scope: Scope) -> Values
     if binding.imported:
         return _imported(lookup, binding, scope)
     if binding.module:
-        return (_as_imported(lookup.module(binding.module)),)
+        module = _as_imported(lookup.module(binding.module))
+        return (replace(module, is_module=module.kind is Kind.OUTSIDE),)
     value = Value(
         "present",
         Kind.ASSIGNMENT,

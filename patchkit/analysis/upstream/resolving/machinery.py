@@ -187,6 +187,54 @@ _ON_EACH_CLASS = frozenset(
 _METHODS_OF_TYPE = {name for name, method in vars(type).items() if callable(method)}
 OF_TYPE = _ON_EACH_CLASS | (_METHODS_OF_TYPE - {*vars(object)})
 """What each class has as an instance of `type`, beside what `object` has."""
+DATA_OF_CLASSES = frozenset(
+    {
+        "T_destination",
+        "__abstractmethods__",
+        "__annotations__",
+        "__class_vars__",
+        "__closed__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__doc__",
+        "__extra_items__",
+        "__match_args__",
+        "__module__",
+        "__optional_keys__",
+        "__orig_bases__",
+        "__parameters__",
+        "__private_attributes__",
+        "__required_keys__",
+        "__signature__",
+        "__slots__",
+        "__total__",
+        "_abc_impl",
+        "_compiled_call_impl",
+        "_field_defaults",
+        "_fields",
+        "_is_protocol",
+        "_is_runtime_protocol",
+        "_version",
+        "call_super_init",
+        "dump_patches",
+        "model_computed_fields",
+        "model_config",
+        "model_fields",
+    }
+)
+"""Attributes of classes that are no functions, of whatever package."""
+SLOTS_OF_CLASSES = frozenset(
+    {
+        "__pydantic_extra__",
+        "__pydantic_fields_set__",
+        "__pydantic_private__",
+        "__struct_config__",
+        "__struct_defaults__",
+        "__struct_encode_fields__",
+        "__struct_fields__",
+    }
+)
+"""Attributes of classes that lie in slots, of their objects or of their metaclass."""
 STANDS_FOR = {
     "abc.ABCMeta": "abc.ABC",
     "enum.EnumMeta": "enum.Enum",

@@ -5,7 +5,10 @@ A class answers for the attributes of its metaclass, and an object for the prope
 
 import ast
 
+from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.field_calls import option_value
 from patchkit.analysis.upstream.resolving.metaclasses import is_of_metaclass
+from patchkit.analysis.upstream.resolving.natures import Nature, nature_of
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
     Kind,
@@ -13,44 +16,16 @@ from patchkit.analysis.upstream.resolving.values import (
     Value,
     Values,
 )
-from patchkit.core.rows.target import Item, TargetStep
+from patchkit.core.rows.target import Item, TargetStep, is_looked_up_on_type
 
 OF_METACLASS = "an attribute of its metaclass"
 OF_CLASS = "which Python looks up on the class of an object"
 OF_TUPLE = "an item of a tuple"
 OF_OBJECT = "the one that every object has"
-_LOOKED_UP_ON_CLASS = frozenset(
-    {
-        "__aenter__",
-        "__aexit__",
-        "__aiter__",
-        "__anext__",
-        "__await__",
-        "__bool__",
-        "__call__",
-        "__contains__",
-        "__del__",
-        "__delattr__",
-        "__delitem__",
-        "__enter__",
-        "__eq__",
-        "__exit__",
-        "__getattr__",
-        "__getattribute__",
-        "__getitem__",
-        "__hash__",
-        "__init__",
-        "__iter__",
-        "__len__",
-        "__lt__",
-        "__next__",
-        "__repr__",
-        "__setattr__",
-        "__setitem__",
-        "__str__",
-    }
-)
-"""Methods that Python does not look for in the object itself."""
+OF_SLOT = "by which each object has a value of its own"
+OF_FROZEN = "of an object whose class is frozen"
+_FOUND_ON_CLASSES = METHODS | {Kind.GENERATED, Kind.OUTSIDE}
+"""Kinds of methods that objects have from their class."""
 
 
 def named_elsewhere(
@@ -76,20 +51,27 @@ def named_elsewhere(
             return OF_TUPLE
         return ""
     if holder.instance_of is not None:
-        return _of_object(member, step)
+        return _of_object(lookup, holder.instance_of, member, step)
     if not holder.has_class_statement:
         return ""
-    if is_of_metaclass(lookup, holder, member):
+    # Each class has a `__module__` of its own, though `type` answers for it.
+    if step != "__module__" and is_of_metaclass(lookup, holder, member):
         return OF_METACLASS
+    if member.kind is not Kind.FIELD and nature_of(lookup, member) is Nature.SLOT:
+        return OF_SLOT
     if member.dotted == "builtins.object.__new__":
         return OF_OBJECT
     return ""
 
 
-def _of_object(member: Value, name: str) -> str:
+def _of_object(lookup: Lookup, cls: Value, member: Value, name: str) -> str:
     """Say that an attribute of one object is on its class; '' if the object may have its own."""
-    if member.kind is Kind.PROPERTY:
+    if member.kind is Kind.PROPERTY or nature_of(lookup, member) is Nature.SLOT:
         return OF_CLASS
-    if member.kind in METHODS and name in _LOOKED_UP_ON_CLASS:
+    if member.kind in _FOUND_ON_CLASSES and is_looked_up_on_type(name):
         return OF_CLASS
+    if cls.has_class_statement:
+        options = class_effects(lookup, cls).options
+        if "frozen" in options and option_value(options["frozen"]):
+            return OF_FROZEN
     return ""

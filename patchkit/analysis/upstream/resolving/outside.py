@@ -17,7 +17,7 @@ from patchkit.analysis.upstream.resolving.machinery import (
     may_be_set,
 )
 
-_STANDARD = frozenset(
+STANDARD = frozenset(
     {
         "abc",
         "argparse",
@@ -85,6 +85,13 @@ NOT_PLAIN = frozenset(
 )
 """Classes outside the release whose instances are more than plain objects."""
 
+_OF_ABC_META = (
+    "_abc_caches_clear",
+    "_abc_registry_clear",
+    "_dump_registry",
+    "register",
+)
+"""Methods that the metaclass of `BaseModel` has from `ABCMeta`."""
 _OF_TORCH_MODULE = frozenset(
     {
         "T_destination",
@@ -237,12 +244,21 @@ def standard_class(dotted: str) -> type | None:
         None if its module may not be imported for this, or has no class of the name.
     """
     module, _, name = as_typing(dotted).rpartition(".")
-    if module not in _STANDARD:
+    if module not in STANDARD:
         return None
     cls: Any = getattr(importlib.import_module(module), name, None)
     if not isinstance(cls, type):
         return None
     return cls
+
+
+def is_listed(dotted: str) -> bool:
+    """Whether a class of another package is one of those whose attributes are listed here.
+
+    Args:
+        dotted: Its dotted name.
+    """
+    return as_typing(dotted) in _ATTRIBUTES
 
 
 def is_registration(dotted: str) -> bool:
@@ -287,6 +303,8 @@ def is_only_of_metaclass(dotted: str, name: str, *, is_base: bool) -> bool:
         name: The name of the attribute.
         is_base: Whether the class that is asked about derives from it.
     """
+    if dotted.startswith("pydantic."):
+        return name in _OF_ABC_META
     cls = standard_class(dotted)
     if cls is None:
         return False

@@ -104,6 +104,7 @@ class Value:
         on_class: False for a field that leaves no attribute on the class.
         is_sure: False if it may be of another kind, or have another signature.
         is_none: Whether it is None, or an attribute that was looked up on None.
+        is_module: Whether it is a module outside the release, as an `import` statement says.
         scope: Where its definition stands; None outside the release.
     """
 
@@ -123,6 +124,7 @@ class Value:
     on_class: bool = True
     is_sure: bool = True
     is_none: bool = False
+    is_module: bool = False
     scope: Scope | None = None
 
     @property

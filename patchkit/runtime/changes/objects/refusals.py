@@ -16,7 +16,7 @@ from types import (
 )
 from typing import Any
 
-from patchkit.core.rows.target import Item
+from patchkit.core.rows.target import Item, is_looked_up_on_type
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.objects.kernels import is_kernel
 from patchkit.runtime.changes.owners import (
@@ -54,16 +54,6 @@ _LAZY_RESULT = re.compile(
 )
 """Matches a return annotation of a function that may return a coroutine or a generator."""
 
-_OF_TYPES = re.compile(
-    r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
-    r"|get|set|delete|set_name|getattr|getattribute|setattr|delattr|instancecheck|subclasscheck"
-    r"|len|length_hint|getitem|setitem|delitem|missing|contains|reversed"
-    r"|a?iter|a?next|a?enter|a?exit|await|lt|le|eq|ne|gt|ge"
-    r"|[ir]?(add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift|and|xor|or)"
-    r"|neg|pos|abs|invert|complex|int|float|index|round|trunc|floor|ceil)__"
-)
-"""Methods that Python looks up on the type of an object, and never on the object itself."""
-
 _ESCAPE = "unrelated=True allows another"
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 """Methods that msgspec looks for only when a struct is created."""
@@ -88,6 +78,8 @@ def _fixed_fault(location: Location) -> str:
     """Return why nothing can be stored in a location; "" if it can."""
     owner = location.owner
     kind = type(owner)
+    if isinstance(owner, enum.EnumMeta) and _is_member(owner, location):
+        return _of_members(owner)
     if isinstance(location.name, Item):
         if getattr(kind, "__setitem__", None) in _SET_ITEM:
             return ""
@@ -105,7 +97,7 @@ def _fixed_fault(location: Location) -> str:
         )
     if isinstance(owner, ModuleType) or location.own:
         return ""  # it is in the owner's own `__dict__`, or will be
-    if _OF_TYPES.fullmatch(str(location.name)):
+    if is_looked_up_on_type(str(location.name)):
         return (
             f"found {location.name} of one object of {kind!r}, which Python looks up on the class; "
             "name the class"
@@ -176,11 +168,7 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
     """
     owner = location.owner
     if isinstance(owner, enum.EnumMeta) and _is_or_becomes_member(owner, location, new):
-        raise TargetError(
-            f"{label}: found the enum {owner.__qualname__}, whose members are not changed one "
-            "by one; let an AfterImport do it and return what takes it back (docs/targets.md "
-            "shows how)"
-        )
+        raise TargetError(f"{label}: {_of_members(owner)}")
     # With `__slots__ = ("x",)`, `C.x` is a descriptor, by which instances find their own `x`. Only
     # a descriptor that can set a value, too, may take its place.
     is_slot = isinstance(owner, type) and isinstance(location.value, _SLOTS)
@@ -193,16 +181,28 @@ def refuse_members_and_slots(location: Location, new: Any, label: str) -> None:
         )
 
 
+def _of_members(owner: enum.EnumMeta) -> str:
+    """Return why a member of an enum cannot be changed."""
+    return (
+        f"found the enum {owner.__qualname__}, whose members are not changed one by one; let an "
+        "AfterImport do it and return what takes it back (docs/targets.md shows how)"
+    )
+
+
+def _is_member(owner: enum.EnumMeta, location: Location) -> bool:
+    """Whether an attribute of an enum, or an item such as `Color['RED']`, is a member."""
+    return isinstance(location.name, Item) or location.name in owner._member_map_
+
+
 def _is_or_becomes_member(owner: enum.EnumMeta, location: Location, new: Any) -> bool:
     """Whether an attribute of an enum is one of its members, or would be a new one.
 
     Python keeps each member in several tables of the enum, so that setting one attribute is not
     enough.
     """
-    name = location.name
-    # (An item such as `Color['RED']` is a member, too.)
-    if not isinstance(name, str) or name in owner._member_map_:
+    if _is_member(owner, location):
         return True
+    name = str(location.name)
     if name.startswith("_") or hasattr(type(new), "__get__"):
         return False  # in the body of an enum, these make no member
     return location.value is MISSING

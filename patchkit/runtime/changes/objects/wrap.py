@@ -247,7 +247,7 @@ def _instance_wrapper(value: Any, *, by: By, site: Site) -> Any:
     """Wrap a method for one instance, and bind it: Python binds nothing that an instance holds."""
     # A value of another patch is bound already; one without `__get__` is never bound.
     if value is not site.original or not hasattr(value, "__get__"):
-        return _wrapped_function(value, by)
+        return _wrapper(value, by=by, in_class=False)
     if hasattr(value, "__set__"):
         raise TypeError(f"found {value!r} of the instance's class, expected a method")
     return _wrapped_function(value.__get__(site.owner, type(site.owner)), by)

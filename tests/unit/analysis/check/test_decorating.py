@@ -19,6 +19,9 @@ def keeps(target):
     def inner(*args, **kwargs):
         return target(*args, **kwargs)
     return inner
+def notes(target):
+    print(target)
+    return target
 def narrow(target):
     def inner(a):
         return target(a)
@@ -52,7 +55,7 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
     [
         ("f", "keeps", FUNCTION, []),
         ("f", "keeps", "x = 1", ["PK101"]),
-        ("f", "keeps", "class f: ...", []),
+        ("f", "keeps", "class f: ...", ["PK102"]),
         ("f", "remember", FUNCTION, []),
         ("f", "chooses", FUNCTION, []),
         ("f", "factory", FUNCTION, []),
@@ -69,6 +72,13 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
         ("f", "NUMBER", FUNCTION, ["PK102"]),
         ("f", "lost", FUNCTION, ["PK503"]),
         ("f", "keeps", "globals().update(x())", ["PK104"]),
+        ("f", "keeps", "from out import f", []),
+        ("f", "keeps", "from out import F as f", ["PK104"]),
+        ("f", "notes", FUNCTION, []),
+        ("f", "notes", "class f: ...", []),
+        ("f", "notes", "f = [1]", ["PK104"]),
+        ("f", "notes", "from functools import reduce as f", ["PK102"]),
+        ("f", "notes", "import functools\n@functools.cache\ndef f(): ...", ["PK102"]),
         ("C.f", "keeps", "class C:\n    f = 3", []),
     ],
 )

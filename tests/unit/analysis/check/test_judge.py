@@ -8,7 +8,7 @@ import pytest
 from support.packages import row
 
 from analysis.check.changes_of_f import BODY, REPLACE, WRAP
-from analysis.check.released import checked, codes, edit, subject
+from analysis.check.released import checked, codes, edit, only_finding, subject
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -86,7 +86,7 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
             "from pydantic import BaseModel\nclass C(BaseModel): ...",
             ["PK102"],
         ),
-        (ADD_FIELD, "from other import made\n@made\nclass C: ...", []),
+        (ADD_FIELD, "from other import made\n@made\nclass C: ...", ["PK104"]),
         (ADD_FIELD, "def C(): ...", ["PK102"]),
         ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
         ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
@@ -139,6 +139,88 @@ def test_each_change_has_its_needs(
     else:
         state = "ok"
     assert report.grid["p"]["up 1.0"] == state
+
+
+REPLACE_BY = "Replace('up.mod:{}', by='N')"
+WRAP_OF = "Wrap('up.mod:{}', by='w')"
+KINDS = """
+import abc, dataclasses, enum, json, out, typing
+from functools import reduce, wraps
+from out import side, Side, SIDE
+X = out.side()
+class C:
+    def m(self): ...
+class A(abc.ABC): ...
+class Level(enum.IntEnum):
+    LOW = 1
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: int = 1
+    def m(self): ...
+@dataclasses.dataclass(slots=True)
+class Slots:
+    x: int = 1
+class Pair(typing.NamedTuple):
+    x: int = 1
+@out.side
+class Made: ...
+frozen = Frozen()
+TABLE = {"c": C, "n": 1, "f": lambda: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "expected"),
+    [
+        (WRAP_OF, "C.__doc__", ["PK102"]),
+        (WRAP_OF, "C.__module__", ["PK102"]),
+        (WRAP_OF, "C.__dict__", ["PK102"]),
+        (WRAP_OF, "C.__class__", ["PK102"]),
+        (WRAP_OF, "C.__eq__", []),
+        (WRAP_OF, "A._abc_impl", ["PK102"]),
+        (WRAP_OF, "Pair._fields", ["PK102"]),
+        (WRAP_OF, "Level.LOW.__add__", ["PK102"]),
+        (WRAP_OF, "json", ["PK102"]),
+        (WRAP_OF, "reduce", []),
+        (WRAP_OF, "wraps", []),
+        (WRAP_OF, "side", []),
+        (WRAP_OF, "Side", ["PK104"]),
+        (WRAP_OF, "X", ["PK104"]),
+        (WRAP_OF, "Made", ["PK104"]),
+        (WRAP_OF, "TABLE['c']", ["PK102"]),
+        (WRAP_OF, "TABLE['n']", ["PK102"]),
+        (WRAP_OF, "TABLE['f']", []),
+        (WRAP_OF, "frozen.m", ["PK102"]),
+        (REPLACE_BY, "C.__doc__", []),
+        (REPLACE_BY, "C.__module__", []),
+        (REPLACE_BY, "C.__dict__", ["PK102"]),
+        (REPLACE_BY, "C.__eq__", []),
+        (REPLACE_BY, "wraps", ["PK102"]),
+        (REPLACE_BY, "side", ["PK104"]),
+        (REPLACE_BY, "Side", ["PK104"]),
+        (REPLACE_BY, "SIDE", []),
+        (REPLACE_BY, "X", []),
+        (REPLACE_BY, "TABLE['c']", ["PK102"]),
+        (REPLACE_BY, "TABLE['n']", []),
+        (REPLACE_BY, "TABLE['f']", ["PK102"]),
+        (REPLACE_BY, "frozen.x", ["PK102"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "Slots", ["PK102"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "X", ["PK104"]),
+        ("AddField('up.mod:{}', 'y', int, 1)", "Frozen", []),
+        ("Add('up.mod:{}', by='g')", "C.__dict__", ["PK121"]),
+        ("Add('up.mod:{}', by='g')", "C.__name__", ["PK121"]),
+        ("Add('up.mod:{}', by='g')", "Level.LOW.__lt__", ["PK102"]),
+    ],
+)
+def test_what_a_target_is_decides(
+    world: World, change: str, target: str, expected: list[str]
+) -> None:
+    """Values, classes and slots are told from what is called, and left open where it is unknown."""
+    text = change.format(target).replace(
+        "'up.mod:" + target + "'", repr(f"up.mod:{target}")
+    )
+    world.pack(row("p", "patch_a", text), patch_a=BODY)
+    assert codes(checked([subject("1.0", mod=KINDS)])) == expected
 
 
 OBJECT = """
@@ -204,6 +286,22 @@ def test_a_target_is_where_it_can_be_set(
     wrap = f"Wrap({'up.mod:' + target!r}, by='w')"
     world.pack(row("p", "patch_a", wrap), patch_a=BODY)
     assert codes(checked([subject("1.0", mod=OBJECT)])) == expected
+
+
+@pytest.mark.parametrize("change", [FIELD, "Wrap('up.mod:C.x', by='w')"])
+def test_an_attribute_of_instances_is_told_by_its_method(
+    world: World, change: str
+) -> None:
+    """The fix names the method that assigns it, and no other name that is similar."""
+    mod = "class C:\n    def __init__(self): self.x = 1\n    def x_(self): ...\n"
+    world.pack(row("p", "patch_a", change), patch_a=BODY)
+    finding = only_finding(checked([subject("1.0", mod=mod)]), "PK101")
+    assert finding.message == (
+        "an instance attribute of up.mod:C, not one of the class: C.__init__ assigns it"
+    )
+    assert finding.fix == (
+        "Wrap up.mod:C.__init__, and change the attribute of the instance there"
+    )
 
 
 @pytest.mark.parametrize(

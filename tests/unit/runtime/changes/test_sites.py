@@ -252,7 +252,7 @@ def test_a_value_that_cannot_be_set_leaves_the_site_usable() -> None:
     sites = Sites()
     location = Location(owner, "name", "original", False)
     refused = wrapping(1)
-    with pytest.raises(AttributeError, match="cannot be set"):
+    with pytest.raises(TargetError, match=r"\(AttributeError: cannot be set\); use"):
         push(sites.at(location), refused)
     sites.at(location).remove(refused)
     Stubborn.stubborn = False

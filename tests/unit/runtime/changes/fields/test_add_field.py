@@ -334,6 +334,6 @@ class Thing(metaclass=Guarded):
 """
     )
     before = held(upstream.module.Thing)
-    with pytest.raises(AttributeError, match="guarded"):
+    with pytest.raises(TargetError, match="AttributeError: guarded"):
         upstream.apply(AddField("upstream:Thing", "extra", "int", 3))
     assert_same(before, held(upstream.module.Thing))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchkit import Add, AfterImport, Replace, Wrap
+from patchkit import Add, AfterImport, Decorate, Replace, Wrap
 from patchkit.errors import TargetError
 from patchkit.runtime.changes.objects.refusals import refused_call
 from runtime.changes.kinds import WATCHED, Bench
@@ -27,6 +27,7 @@ import enum, functools
 class Color(enum.Enum):
     RED = 'red'
     def shout(self): return self.value.upper()
+    def __call__(self): return self.value
 @functools.singledispatch
 def show(x): return ('any', x)
 @show.register
@@ -50,6 +51,9 @@ def helper(self): return ('helped', self.name)
         Replace("upstream:Color.RED", by="purple"),
         Replace("upstream:Color.RED", by="purple", unrelated=True),
         Replace("upstream:Color['RED']", by="purple"),
+        Wrap("upstream:Color.RED", by="by"),
+        Wrap("upstream:Color['RED']", by="by"),
+        Decorate("upstream:Color.RED", by="cached"),
     ],
 )
 def test_a_member_of_an_enum_is_refused(change: Change) -> None:
@@ -74,6 +78,14 @@ def test_a_hook_that_a_struct_looks_for_once_is_refused(hook: str) -> None:
     original = bench.upstream.Point.method
     bench.apply(Wrap("upstream:Point.method", by="by"))
     assert bench.upstream.Point.method is not original
+
+
+def test_a_class_in_the_class_of_an_object_is_not_wrapped() -> None:
+    """A wrapper would not be a class, wherever the class is found."""
+    source = "class Holder:\n    class Inner: ...\nholder = Holder()\n"
+    bench = Bench(source, WATCHED)
+    with pytest.raises(TargetError, match="found the class Inner, expected a function"):
+        bench.apply(Wrap("upstream:holder.Inner", by="by"))
 
 
 def test_methods_of_an_enum_can_be_wrapped_and_added() -> None:

@@ -267,7 +267,9 @@ def test_a_refused_attribute_leaves_no_trace() -> None:
         """,
         "def replacement(self): return 'new'",
     )
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(
+        TargetError, match=r"\(AttributeError: frozen\); use AfterImport"
+    ):
         bench.apply(Replace("upstream:Thing.method", by="replacement"))
     assert bench.upstream.Thing().method() == "old"
     assert bench.body.replacement.__name__ == "replacement"
