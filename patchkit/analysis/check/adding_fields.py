@@ -44,7 +44,9 @@ def no_dataclass(
     elif _has_slots(place, release):
         yield other_kind(place, facts, "a dataclass without slots")
     elif _has_no_generated_init(place, release):
-        yield other_kind(place, facts, "a dataclass with the __init__ that it generates")
+        yield other_kind(
+            place, facts, "a dataclass with the __init__ that it generates"
+        )
 
 
 def _is_made_a_dataclass(place: Target, release: CheckedRelease) -> bool:

@@ -56,7 +56,9 @@ FUNCTION = "def f(a, b=1): ..."
 METHOD = "class C:\n    def f(self, a): ..."
 CLASS_METHOD = "class C:\n    @classmethod\n    def f(cls, a): ..."
 PROPERTY = "class C:\n    @property\n    def f(self): ..."
-CACHED = "import functools\nclass C:\n    @functools.cached_property\n    def f(self): ..."
+CACHED = (
+    "import functools\nclass C:\n    @functools.cached_property\n    def f(self): ..."
+)
 STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
 
 
