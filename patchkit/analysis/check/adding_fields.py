@@ -7,7 +7,9 @@ from patchkit.analysis.check.findings import Fault, undecidable
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.code_kinds import method_of
 from patchkit.analysis.upstream.resolving.field_calls import option_value
+from patchkit.analysis.upstream.resolving.fields import flavour
 from patchkit.analysis.upstream.resolving.natures import Nature
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
@@ -41,6 +43,10 @@ def no_dataclass(
         yield undecidable(f"{mark.reason}; an AddField needs {_DATACLASS}")
     elif _has_slots(place, release):
         yield other_kind(place, facts, "a dataclass without slots")
+    elif _has_no_generated_init(place, release):
+        yield other_kind(
+            place, facts, "a dataclass with the __init__ that it generates"
+        )
 
 
 def _is_made_a_dataclass(place: Target, release: CheckedRelease) -> bool:
@@ -60,5 +66,17 @@ def _has_slots(place: Target, release: CheckedRelease) -> bool:
         if variant.has_class_statement:
             slots = class_effects(lookup, variant).options.get("slots")
             if slots is not None and option_value(slots):
+                return True
+    return False
+
+
+def _has_no_generated_init(place: Target, release: CheckedRelease) -> bool:
+    """Whether a standard dataclass has an `__init__` of its own, so that nobody passes a field."""
+    lookup = release.resolver.lookup
+    for variant in release.resolver.resolve(place).variants:
+        if variant.has_class_statement and flavour(lookup, variant) == "dataclass":
+            option = class_effects(lookup, variant).options.get("init")
+            is_left_out = option is not None and option_value(option) is False
+            if is_left_out or method_of(variant.class_statement, "__init__"):
                 return True
     return False

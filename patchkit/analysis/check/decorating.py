@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from inspect import Parameter
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import refused_call
@@ -16,15 +17,22 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     signature_of,
 )
-from patchkit.analysis.upstream.resolving.values import Kind
+from patchkit.analysis.upstream.resolving.values import METHODS, Kind
 
+_WITH_SELF = METHODS - {Kind.STATICMETHOD} | {Kind.PROPERTY, Kind.CACHED_PROPERTY}
+"""Kinds of functions whose first parameter callers do not pass."""
 _GIVEN_BACK = (Nature.CODE, Nature.CLASS)
 """What can be given back at an undo, whatever a decorator has set on it."""
 _AS_IT_IS = "what it is given, and only a function, a class or an immutable value can be given back"
 
 
 def decorator_faults(
-    name: str, decorator: Facts, node: ast.AST | None, target: Facts
+    name: str,
+    decorator: Facts,
+    node: ast.AST | None,
+    target: Facts,
+    *,
+    is_bound: bool = False,
 ) -> Iterator[Fault]:
     """Judge a decorator of a body for one target.
 
@@ -33,6 +41,7 @@ def decorator_faults(
         decorator: What it is.
         node: Its definition, if there is one.
         target: What it decorates.
+        is_bound: Whether the target is named on an object: the decorator gets a bound method.
 
     Yields:
         What is certain from the source: it takes no target, it returns nothing, or it returns a
@@ -56,7 +65,13 @@ def decorator_faults(
     for value in returned:
         inner = _inner_function(node, value)
         if inner is not None and target.is_sure:
-            yield from _inner_faults(name, inner, target)
+            yield from _inner_faults(name, inner, target, is_bound=is_bound)
+
+
+def _takes_first(signature: Signature) -> bool:
+    """Whether a function takes a first argument by position."""
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    return bool(kinds) and kinds[0] <= Parameter.VAR_POSITIONAL
 
 
 def _is_parameter(node: ast.FunctionDef, value: ast.expr | None) -> bool:
@@ -73,6 +88,8 @@ def _unchanged_faults(name: str, target: Facts) -> Iterator[Fault]:
     is_cached = target.kind == Kind.CACHED_FUNCTION
     if target.nature in _GIVEN_BACK and not is_cached:
         return
+    if target.kind == Kind.CACHED_PROPERTY:
+        return  # the decorator is given the function in it
     if target.nature in (Nature.UNKNOWN, Nature.ROUTINE, Nature.VALUE):
         yield undecidable(f"{name} returns {_AS_IT_IS}")
         return
@@ -125,7 +142,9 @@ def _inner_function(node: ast.FunctionDef, value: ast.expr | None) -> Def | None
     return inner
 
 
-def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
+def _inner_faults(
+    name: str, inner: Def, target: Facts, *, is_bound: bool
+) -> Iterator[Fault]:
     """Compare what a decorator returns with its target: its calls, and what they return."""
     if target.nature == Nature.CLASS:
         message = (
@@ -140,7 +159,12 @@ def _inner_faults(name: str, inner: Def, target: Facts) -> Iterator[Fault]:
         )
     if target.signature is not None:
         inner_signature = signature_of(inner.args)
-        refusal = refused_call(target.signature, inner_signature)
+        theirs, ours = target.signature, inner_signature
+        if target.kind in _WITH_SELF and (is_bound or _takes_first(ours)):
+            # Nobody passes `self` by name, so that it may have any.
+            theirs = theirs.bound()
+            ours = ours if is_bound else ours.bound()
+        refusal = refused_call(theirs, ours)
         if refusal:
             takes = f"what {name} returns takes {inner_signature}"
             message = f"upstream takes {target.signature}, {takes}: {refusal}"

@@ -226,7 +226,11 @@ class Judge:
         decorator = self._body(change.by)
         if decorator is not None and decorator.is_sure:
             node = self._pack.definition(self._row, change.by)
-            yield from decorator_faults(change.by, decorator, node, facts)
+            holder = change.place.holder
+            is_bound = bool(holder.qualname) and self._facts(holder).kind != Kind.CLASS
+            yield from decorator_faults(
+                change.by, decorator, node, facts, is_bound=is_bound
+            )
 
     def _replace(self, change: Replace, facts: Facts) -> Iterator[Fault]:
         """Check whether the body's object can be used as the target is: by kind, bases, calls."""

@@ -161,9 +161,11 @@ def of_class(
                 value = ast.Attribute(ast.Name(node.name, ast.Load()), name, ast.Load())
                 dotted_names = [f"{target}.{name}"]
                 # In the body, the class derives from `object` instead.
-                yield reader.make_placement(
+                placement = reader.make_placement(
                     statement, dotted_names, value, base, "object", context
                 )
+                placement.is_by_class = True
+                yield placement
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:

@@ -22,7 +22,7 @@ def leave_own_attributes(
     for reader in readers:
         for placement in reader.placements:
             # What is registered, somebody else sets: no body does.
-            is_registered = placement.key or placement.hook or not placement.text
+            is_registered = placement.key or placement.hook or placement.is_by_class
             names = placement.dotted_names
             if names and not is_registered and _tops(names) <= own_packages:
                 placement.is_own = True

@@ -98,6 +98,8 @@ class Placement:
         requires: The versions of upstream that it runs for, as requirements; () for all.
         hook: The type of the hook that the value is: `before`, `after`, `around` or `replace`; ''
             where it is none.
+        is_by_class: Whether it is an attribute of a class such as `class P(ArcticPatch[Engine])`,
+            whose base sets it.
         is_own: Whether it sets nothing but attributes of the pile itself: it is not listed.
     """
 
@@ -121,6 +123,7 @@ class Placement:
     context: StatementContext | None = None
     requires: Sequence[str] = ()
     hook: str = ""
+    is_by_class: bool = False
     is_own: bool = False
 
     @property

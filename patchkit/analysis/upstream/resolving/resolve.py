@@ -12,7 +12,7 @@ from patchkit.analysis.upstream.resolving.importer_changes import changed_where_
 from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
 from patchkit.analysis.upstream.resolving.named_elsewhere import named_elsewhere
-from patchkit.analysis.upstream.resolving.natures import Nature, nature_of
+from patchkit.analysis.upstream.resolving.natures import TO_CALL, Nature, nature_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.storage import HOOKS, VALUES, instance_storage
 from patchkit.analysis.upstream.resolving.syntax import Signature
@@ -163,9 +163,9 @@ class Resolution:
     def nature(self) -> Nature:
         """What it is to a change; `UNKNOWN` where the source does not tell, or it depends."""
         natures = {nature_of(self._lookup, variant) for variant in self._deciding}
-        if len(natures) != 1:
-            return Nature.UNKNOWN
-        return natures.pop()
+        if len(natures) == 1:
+            return natures.pop()
+        return Nature.ROUTINE if natures <= TO_CALL else Nature.UNKNOWN
 
     @cached_property
     def _deciding(self) -> tuple[Value, ...]:

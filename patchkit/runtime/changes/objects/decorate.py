@@ -202,12 +202,12 @@ class _Decoration:
             or isinstance(site.owner, ModuleType)
             or isinstance(site.name, Item)
         )
-        if (
-            below is site.original
-            and isinstance(below, FunctionType)
-            and not is_in_dict
-        ):
+        if below is not site.original or is_in_dict:
+            return below
+        if isinstance(below, FunctionType):
             return MethodType(below, site.owner)
+        if isinstance(below, (classmethod, staticmethod)):
+            return below.__get__(site.owner, type(site.owner))
         return below
 
     def _in_kind(self, function: Any, kind: Callable[[Any], Any]) -> Any:

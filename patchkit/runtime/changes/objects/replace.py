@@ -260,6 +260,8 @@ def _substitute(location: Location, new: Any, *, unrelated: bool = False) -> Any
     # The instance gets a bound method in place of the one of its class: Python would not bind it.
     if not is_in_dict and isinstance(old, FunctionType):
         return MethodType(new, owner)
+    if not is_in_dict and isinstance(old, classmethod):
+        return MethodType(new, type(owner))
     return decorate(old, new)
 
 

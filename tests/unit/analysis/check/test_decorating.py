@@ -29,6 +29,13 @@ def narrow(target):
 def with_self(target):
     def inner(self, a): ...
     return inner
+def renamed(target):
+    @functools.wraps(target)
+    def inner(worker, *args, **kwargs): ...
+    return inner
+def bare(target):
+    def inner(): ...
+    return inner
 def slow(target):
     async def inner(*args): ...
     return inner
@@ -47,6 +54,11 @@ class Holder:
 """
 FUNCTION = "def f(a, b=1): ..."
 METHOD = "class C:\n    def f(self, a): ..."
+CLASS_METHOD = "class C:\n    @classmethod\n    def f(cls, a): ..."
+PROPERTY = "class C:\n    @property\n    def f(self): ..."
+CACHED = (
+    "import functools\nclass C:\n    @functools.cached_property\n    def f(self): ..."
+)
 STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
 
 
@@ -65,6 +77,14 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
         ("C.f", "with_self", METHOD, []),
         ("C.f", "narrow", METHOD, ["PK103"]),
         ("C.f", "narrow", STATIC, []),
+        ("C.f", "renamed", METHOD, []),
+        ("C.f", "renamed", CLASS_METHOD, []),
+        ("C.f", "renamed", PROPERTY, []),
+        ("C.f", "renamed", STATIC, ["PK103"]),
+        ("f", "renamed", "def f(self, a): ...", ["PK103"]),
+        ("C.f", "bare", "class C:\n    def f(self): ...", ["PK103"]),
+        ("c.f", "narrow", f"{METHOD}\nc = C()", []),
+        ("c.f", "with_self", f"{METHOD}\nc = C()", ["PK103"]),
         ("f", "slow", "def f(*a): ...", ["PK102"]),
         ("f", "slow", "async def f(*a): ...", []),
         ("f", "nothing", FUNCTION, ["PK102"]),
@@ -76,6 +96,7 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
         ("f", "keeps", "from out import F as f", ["PK104"]),
         ("f", "notes", FUNCTION, []),
         ("f", "notes", "class f: ...", []),
+        ("C.f", "notes", CACHED, []),
         ("f", "notes", "f = [1]", ["PK104"]),
         ("f", "notes", "from functools import reduce as f", ["PK102"]),
         ("f", "notes", "import functools\n@functools.cache\ndef f(): ...", ["PK102"]),

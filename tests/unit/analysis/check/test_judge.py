@@ -88,6 +88,13 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
         ),
         (ADD_FIELD, "from other import made\n@made\nclass C: ...", ["PK104"]),
         (ADD_FIELD, "def C(): ...", ["PK102"]),
+        (ADD_FIELD, f"{DATACLASS}\n    def __init__(self): ...", ["PK102"]),
+        (
+            ADD_FIELD,
+            DATACLASS.replace("dataclass\n", "dataclass(init=False)\n"),
+            ["PK102"],
+        ),
+        (WRAP, "if A:\n    def f(): ...\nelse:\n    from out import f", []),
         ("Add('up.mod:C.__call__', by='g')", "class C: ...", []),
         ("Add('up.mod:C.__new__', by='g')", "class C: ...", ["PK121"]),
         ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),

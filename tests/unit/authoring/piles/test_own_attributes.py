@@ -139,3 +139,39 @@ def test_an_attribute_of_a_function_is_added(
     """
     start = "from patchkit import applied\napplied(packs='mine').__enter__()\n"
     assert here.answer(f"{start}{dedent(probe)}") == [True, True, 2, "new", "new"]
+
+
+@pytest.mark.parametrize(
+    "statement", ["config.TABLE.update(x=1)", "config.COUNT += 1", "del config.OLD"]
+)
+def test_what_a_pile_changes_in_itself_is_not_listed(
+    here: World, capsys: pytest.CaptureFixture[str], statement: str
+) -> None:
+    """The body keeps the statement."""
+    modules = {
+        "__init__": "from pile import config, patches\n",
+        "config": "COUNT = 1\nOLD = 1\nTABLE = {}\n",
+        "patches": "from pile import config\nfrom up import lib\n"
+        f"{statement}\ndef f(a, b=0):\n    return config.COUNT\nlib.f = f\n",
+    }
+    report = adopt(here, capsys, modules)
+    assert kinds(report) == {"patches": [("Replace", "up.lib:f")]}
+    assert not report["left"]
+
+
+def test_a_class_that_patches_a_class_of_the_pile_is_a_row(
+    here: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its base would have set the attribute: no body does."""
+    modules = {
+        "__init__": "from pile import worker, patches\n",
+        "worker": "class Worker:\n    def load(self):\n        return 1\n",
+        "tools": "class Patch:\n    def __class_getitem__(cls, target):\n"
+        "        return object\n",
+        "patches": "from pile.tools import Patch\nfrom pile.worker import Worker\n"
+        "class P(Patch[Worker]):\n    def load(self):\n        return 2\n",
+    }
+    report = adopt(here, capsys, modules)
+    assert ("Replace", "pile.worker:Worker.load") in [
+        change for changes in kinds(report).values() for change in changes
+    ]

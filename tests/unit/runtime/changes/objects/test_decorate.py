@@ -110,6 +110,8 @@ def decorate(bench: Bench, target: str, by: str = "noting") -> Any:
         ("Sub.method", lambda up: up.Sub(2).method(3)),
         ("Sub.klass", lambda up: up.Sub.klass(3)),
         ("instance.method", lambda up: up.instance.method(1)),
+        ("instance.klass", lambda up: up.instance.klass(1)),
+        ("instance.static", lambda up: up.instance.static(1)),
         ("builtin", lambda up: up.builtin(4)),
         ("remembered", lambda up: up.remembered(4)),
     ],

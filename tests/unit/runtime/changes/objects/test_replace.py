@@ -242,6 +242,16 @@ def test_a_method_of_one_instance(bench: Bench) -> None:
     assert vars(instance) == {}
 
 
+def test_a_class_method_of_one_instance(bench: Bench) -> None:
+    """A function in its place is bound to the class, as the original is."""
+    undo = bench.apply(Replace("upstream:instance.klass", by="klass"))
+    thing = bench.upstream.Thing
+    assert bench.upstream.instance.klass(1) == ("new", thing, 1)
+    assert thing.klass(1) == ("old", thing, 1)
+    undo()
+    assert vars(bench.upstream.instance) == {}
+
+
 def test_a_property_of_an_instance_is_refused(bench: Bench) -> None:
     """A data descriptor of the class cannot be changed on one instance."""
     with pytest.raises(TargetError, match="cannot have for itself; name the class"):
