@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from patchkit.runtime.process.applier import Applier
     from patchkit.runtime.process.held import Blocks
 
-Hook = Callable[[ModuleType, "Sites"], None]
 Groups = Sequence[ChangeGroup]
 Modules = Mapping[str, ModuleType]
 
@@ -63,7 +62,7 @@ class Session:
         self.journal = journal
         self.engines = registry.engines
         self.processes = registry.processes
-        self.hooks: dict[str, list[Hook]] = {}
+        self.hooks: dict[str, list[Callable[[ModuleType, Sites], None]]] = {}
         """patchkit's own, by the module after whose import they run; none is added once armed."""
         self._turns = turns = Turns()
         self._schedule = schedule = Schedule(registry)
@@ -208,9 +207,10 @@ class Session:
         """
         self._executions.note(name)
         due = self._schedule.due(name, BEFORE)
-        after = (*self._schedule.due(name, AFTER), *self._schedule.needing(name))
-        if any(group.made.undos for group in after):  # it has executed before
-            self.applier.undoing.prepare_execution(name)
+        for group in (*self._schedule.due(name, AFTER), *self._schedule.needing(name)):
+            if group.made.undos:  # it has executed before
+                self.applier.undoing.prepare_execution(name)
+                break
         if due:
             self._apply(due, {})
 
@@ -235,7 +235,9 @@ class Session:
                 self._apply(due, {name: module}, since=name)
             if of_body and not self._wait_for_own_code(of_body):
                 self.applier.apply_of_body(name)
-            self._apply_late(self._executions.postponed(name))
+            postponed = self._executions.postponed(name)
+            if postponed:
+                self._apply_late(postponed)
             if self._schedule.due(name, SERVING):
                 refuse_withdrawn(name, module)  # its patch may have been undone by now
 
@@ -296,9 +298,8 @@ class Session:
             # If another thread is applying these groups, `apply_late` waits for it. Those of a role
             # that was entered before are applied, too: an import may have been missed.
             groups = self._schedule.groups()
-            self._apply_late(
-                [group for group in groups if role in group.patch.row.roles]
-            )
+            of_role = [group for group in groups if role in group.patch.row.roles]
+            self._apply_late(of_role)
             self._states.stop_if_failed(list(self.states.values()), (role,))
             if self._has_patched:
                 self.applier.inspection.verify()
@@ -367,10 +368,9 @@ class Session:
             The rows in the order in which they apply; upstream's sources are not compared.
         """
         unmet_here = self._table.selection.unmet_here
-        states = [
-            state for state in self.states.values() if eligibility(state).answer == YES
-        ]
-        return [state.row for state in states if not unmet_here(state.row)]
+        states = self.states.values()
+        eligible = [state for state in states if eligibility(state).answer == YES]
+        return [state.row for state in eligible if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
         """Hash the patches for a role here, for the key of a cache; patchkit's own are left out.
