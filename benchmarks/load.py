@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-import signal
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from benchmarks import endings
 from benchmarks.load_rows import ROWS, effect_in, write_pack
 from benchmarks.measure import Samples, in_turns
 from benchmarks.results import Aim, Result, lines_of
@@ -47,9 +47,7 @@ def run(rounds: int = 20, seconds: float = _SECONDS) -> Result:
     """
     if not has_module("vllm"):
         return _result(rounds, notes=["vLLM is not installed here: nothing to measure"])
-    # Servers do not end with this process: what ends it must let it end them.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with folder() as place:
+    with endings.in_order(), folder() as place:
         return _measured(place, rounds, seconds)
 
 
