@@ -6,6 +6,7 @@ stored (a staticmethod stays one), without running descriptors.
 
 import functools
 import sys
+from collections.abc import Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 from weakref import getweakrefcount
@@ -30,12 +31,6 @@ _PARTIALS: Any = (
 WRAPPERS: Any = (staticmethod, classmethod, MethodType, property, *_PARTIALS)
 """Types of objects that `inside` looks into."""
 
-FIELDS = "__dataclass_fields__"
-"""In the dict of every dataclass, pydantic's included: its fields by name."""
-
-DECORATORS = "__pydantic_decorators__"
-"""In the dict of every pydantic dataclass and model, and of nothing else."""
-
 
 class _Missing:
     def __repr__(self) -> str:
@@ -53,12 +48,14 @@ class Location(NamedTuple):
         name: The attribute or item.
         value: The value that is stored there; MISSING for none.
         own: Whether the owner itself has it, and does not inherit it.
+        shared: Whether other objects may have referred to the value when it was located.
     """
 
     owner: Any
     name: TargetStep
     value: Any
     own: bool
+    shared: bool = True
 
 
 def locate(module: ModuleType, qualname: str) -> Location:
@@ -106,8 +103,30 @@ def locate_free(module: ModuleType, qualname: str) -> Location:
         owner = inner
     if isinstance(last, Item):
         return _locate_item(owner, last)
+    own_values = namespace(owner)
+    shared = _is_shared(own_values, last)  # first: what is read is referred to here
     value = read(owner, last)
-    return Location(owner, last, value, own=last in namespace(owner))
+    return Location(owner, last, value, last in own_values, shared)
+
+
+def _is_shared(values: Mapping[str, Any], name: str) -> bool:
+    """Whether anything may refer to a value besides the dict that it is in, if only weakly.
+
+    Only of plain functions that is known: whatever calls a class, for example, refers to it.
+    """
+    if type(values.get(name)) is not FunctionType:
+        return True
+    return _references(values, name) > _LEAST or bool(getweakrefcount(values[name]))
+
+
+def _references(values: Mapping[str, Any], name: str) -> int:
+    """Count the references to a value in a dict, with those of this function."""
+    value = values[name]
+    return sys.getrefcount(value)
+
+
+_LEAST = _references({"lone": lambda: None}, "lone")
+"""What `_references` returns for a function that nothing but the dict refers to."""
 
 
 def _locate_item(owner: Any, item: Item) -> Location:
@@ -338,51 +357,3 @@ def held_elsewhere(values: list[Any]) -> list[Any]:
         for value in values
         if sys.getrefcount(value) > least_count or getweakrefcount(value)
     ]
-
-
-def is_pydantic(cls: type) -> bool:
-    """Whether pydantic built this very class, and not only a base of it.
-
-    Args:
-        cls: Any class.
-    """
-    return DECORATORS in vars(cls)
-
-
-def is_decorated(value: Any) -> bool:
-    """Whether an object was made by pydantic's `@field_validator` and the like.
-
-    Args:
-        value: The value of an attribute of a class.
-    """
-    return "decorator_info" in getattr(value, "__dict__", ())
-
-
-def is_built(owner: Any) -> bool:
-    """Whether an object is a dataclass or a pydantic class, which is generated from its members.
-
-    Args:
-        owner: Any object.
-    """
-    return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))
-
-
-def subclasses_with(cls: type, key: str) -> list[type]:
-    """Return the subclasses of a class that have an attribute of their own, and do not inherit it.
-
-    Args:
-        cls: The class.
-        key: The name of the attribute, such as `__dataclass_fields__`.
-
-    Returns:
-        The subclasses, also indirect ones, bases first: those have a shorter `__mro__`.
-    """
-    subclasses: dict[type, None] = {}
-    pending = [cls]
-    while pending:
-        children: list[type] = type.__subclasses__(pending.pop())
-        new = [subclass for subclass in children if subclass not in subclasses]
-        subclasses.update(dict.fromkeys(new))
-        pending += new
-    having = [subclass for subclass in subclasses if key in vars(subclass)]
-    return sorted(having, key=lambda subclass: len(subclass.__mro__))

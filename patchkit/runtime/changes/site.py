@@ -62,6 +62,7 @@ class Site(Record, frozen=False, eq=False):
             source; MISSING if there was none.
         own: Whether the owner itself has it, and does not inherit it; otherwise the attribute is
             deleted with the last layer.
+        shared: Whether other objects may have referred to the first original before it was changed.
         layers: The layers on it, the innermost first.
         current: The value that was stored last.
         aliases: The copies that are repointed with it: owner and name, by their keys.
@@ -82,6 +83,7 @@ class Site(Record, frozen=False, eq=False):
     name: TargetStep
     original: Any
     own: bool
+    shared: bool = True
     layers: list[Layer] = field(default_factory=list)
     current: Any = None
     aliases: dict[SiteKey, tuple[Any, TargetStep]] = field(default_factory=dict)
@@ -195,6 +197,7 @@ class Site(Record, frozen=False, eq=False):
             # Only the first and the last: the source knows those between, which it has had itself.
             self.former_originals = [*self.former_originals[:1], former]
             self.original = original
+            self.shared = True
             self._is_being_updated = True
             try:
                 return self._set(self.layers, copies_only=not is_known)

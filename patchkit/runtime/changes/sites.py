@@ -62,7 +62,7 @@ class Sites(Record, frozen=False, eq=False):
             site = self._sites.get(key)
             if site is None or _is_foreign(site):
                 is_inherited = can_inherit(location)
-                site = Site(location.owner, location.name, location.value, location.own)
+                site = Site(*location)
                 site.is_patched = self.is_patched
                 site.update_deriving = self._update_deriving
                 site.guard = self._guard

@@ -39,7 +39,9 @@ def repoint(sites: Iterable[Site], scope: SearchScope, keepers: Keepers) -> Outc
     stale = StaleValues(sites, keepers)
     defining_modules: frozenset[str] = frozenset()
     if not scope.late:
-        defining_modules = _defining_modules(stale.sites)
+        # What nobody else referred to after the import, no decorator has kept.
+        shared = [site for site in stale.sites if site.shared]
+        defining_modules = _defining_modules(shared)
     search = CopySearch(stale, keepers, late=scope.late, near=defining_modules)
     copies_pass = _Pass(stale, keepers)
     if stale.ids:

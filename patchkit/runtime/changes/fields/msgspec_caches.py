@@ -16,7 +16,8 @@ import gc
 from collections.abc import Iterable
 from typing import Any
 
-from patchkit.runtime.changes.owners import namespace, subclasses_with
+from patchkit.runtime.changes.built_classes import subclasses_with
+from patchkit.runtime.changes.owners import namespace
 
 _CACHE = "__msgspec_cache__"
 

@@ -190,7 +190,7 @@ def _prepare_add(change: Add, context: Context) -> PreparedLayers:
 
 def _refuse_present(label: str, location: Location, context: Context) -> None:
     """Raise a TargetError if the owner of an added attribute or item has it already."""
-    owner, name, value, own = location
+    owner, name, value, own, _ = location
     is_inherited = not own and not isinstance(name, Item)
     if value is MISSING:
         return

@@ -11,15 +11,8 @@ import pytest
 from support.packages import module_of
 
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.owners import (
-    MISSING,
-    is_built,
-    is_decorated,
-    is_pydantic,
-    locate,
-    namespace,
-    read,
-)
+from patchkit.runtime.changes.built_classes import is_built, is_decorated, is_pydantic
+from patchkit.runtime.changes.owners import MISSING, locate, namespace, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +42,7 @@ def test_finds_a_function_of_a_module() -> None:
     """A plain name is the module's own attribute."""
     module = module_of(UPSTREAM)
     location = locate(module, "function")
-    assert location == (module, "function", module.function, True)
+    assert location == (module, "function", module.function, True, False)
 
 
 def test_walks_nested_classes() -> None:
@@ -76,21 +69,22 @@ def test_an_inherited_attribute_is_not_the_owners_own() -> None:
         "inherited",
         vars(module.Base)["inherited"],
         False,
+        True,
     )
 
 
 def test_an_instance_owns_what_lies_in_its_own_dict() -> None:
     """An attribute of a module-level instance is looked up in the instance, then in its class."""
     module = module_of(UPSTREAM)
-    assert locate(module, "instance.slot") == (module.instance, "slot", 1, False)
+    assert locate(module, "instance.slot") == (module.instance, "slot", 1, False, True)
     module.instance.slot = 2
-    assert locate(module, "instance.slot") == (module.instance, "slot", 2, True)
+    assert locate(module, "instance.slot") == (module.instance, "slot", 2, True, True)
 
 
 def test_a_module_may_make_a_name_on_demand() -> None:
     """A module's `__getattr__` is asked, and the name is not its own."""
     module = module_of(UPSTREAM)
-    assert locate(module, "lazy")[2:] == ("made on demand", False)
+    assert locate(module, "lazy")[2:] == ("made on demand", False, True)
 
 
 @pytest.mark.parametrize(
