@@ -24,7 +24,8 @@ def is_decorated(value: Any) -> bool:
     Args:
         value: The value of an attribute of a class.
     """
-    return "decorator_info" in getattr(value, "__dict__", ())
+    attributes = getattr(value, "__dict__", ())
+    return "decorator_info" in attributes
 
 
 def is_built(owner: Any) -> bool:
@@ -33,7 +34,10 @@ def is_built(owner: Any) -> bool:
     Args:
         owner: Any object.
     """
-    return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))
+    if not isinstance(owner, type):
+        return False
+    is_dataclass = FIELDS in vars(owner)
+    return is_dataclass or is_pydantic(owner)
 
 
 def subclasses_with(cls: type, key: str) -> list[type]:
@@ -49,9 +53,11 @@ def subclasses_with(cls: type, key: str) -> list[type]:
     subclasses: dict[type, None] = {}
     pending = [cls]
     while pending:
-        children: list[type] = type.__subclasses__(pending.pop())
-        new = [subclass for subclass in children if subclass not in subclasses]
-        subclasses.update(dict.fromkeys(new))
-        pending += new
+        parent = pending.pop()
+        children: list[type] = type.__subclasses__(parent)
+        for child in children:
+            if child not in subclasses:
+                subclasses[child] = None
+                pending.append(child)
     having = [subclass for subclass in subclasses if key in vars(subclass)]
     return sorted(having, key=lambda subclass: len(subclass.__mro__))
