@@ -130,7 +130,7 @@ class Coverage:
         return list(dict.fromkeys(targets))
 
     def is_out_of_range(self, row: Row, release: CheckedRelease) -> bool:
-        """Whether a release is outside the range of a row, or of each of its changes.
+        """Whether a release is outside the range of a row, or of each of its changes there.
 
         Args:
             row: the row.
@@ -138,9 +138,9 @@ class Coverage:
         """
         if not self.allows(row.patch.requires, release):
             return True
-        return not any(
-            self.allows(change.requires, release) for change in row.patch.changes
-        )
+        # A row for two upstreams is in range where it changes this one.
+        changes = self._changes_in(row, release) or row.patch.changes
+        return not self._allowed(changes, release)
 
     def allows(self, requirements: Iterable[str], release: CheckedRelease) -> bool:
         """Whether requirements hold for a release, under each name that it counts as: see `names`.

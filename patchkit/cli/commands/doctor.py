@@ -96,8 +96,9 @@ def _health_lines(
         lines_of_packs.append(HealthLine("packs", "bad", "all together", str(error)))
     yield HealthLine("python", "note", sys.version.split()[0], sys.executable)
     distributions = options.required_distributions(rows)
-    for name in dict.fromkeys((*_engines_here(registry.engines), *distributions)):
-        yield _version(selection.versions, name)
+    engines_here = _engines_here(registry.engines)
+    for name in dict.fromkeys((*engines_here, *distributions)):
+        yield _version(selection.versions, name, is_engine=name in engines_here)
     yield from lost_names(registry.engines)
     yield from lines_of_packs
     read = packs_for(selection.settings, packs)
@@ -133,13 +134,13 @@ def _engines_here(engines: Iterable[Engine]) -> list[str]:
     return list(filter(Versions().find, packages)) or packages[:1]
 
 
-def _version(versions: Versions, name: str) -> HealthLine:
+def _version(versions: Versions, name: str, *, is_engine: bool) -> HealthLine:
     """Return the line on the version of a distribution, and where the version comes from."""
     try:
         version = versions.find(name)
         if version is None:
             # Rows for a distribution that is not installed just do not apply.
-            severity = "warn" if name == "vllm" else "note"
+            severity = "warn" if is_engine else "note"
             return HealthLine("versions", severity, name, "not installed")
         counts_as = version.counts_as
     except VersionError as error:

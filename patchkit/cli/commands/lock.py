@@ -2,11 +2,12 @@
 
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.loading import load_faults
 from patchkit.analysis.check.packages import released
@@ -22,6 +23,7 @@ from patchkit.core.lock.files import NAME, Locks
 from patchkit.core.lock.format import Lock, read_lock, write_lock
 from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Row
+from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError, shown
 from patchkit.settings import Settings
 
@@ -84,9 +86,11 @@ def command(
         result = "nothing new"
         if file in changed:
             result = _TO_WRITE if dry else _WRITTEN
-        if not dry:
+        if not dry and (file in changed or file.exists()):
             result += _hint_to_be_read(file, rows_of_file)
         say(f"{shown(file)}: {result}")
+    for line in _missing_targets(rows, releases, faults):
+        say(line)
     broken_bodies = load_faults(rows)
     for name, fault in broken_bodies.items():
         say(f"{name}: {fault}")
@@ -167,6 +171,28 @@ def _locks_before_and_after(
         locks[file] = (before, after)
         faults.update(unreadable)
     return locks, faults
+
+
+def _missing_targets(
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], unreadable: Container[str]
+) -> Iterator[str]:
+    """Yield a line for each target of which nothing was recorded, as no release has it.
+
+    Args:
+        rows: The rows whose targets were looked up.
+        releases: The releases in which they were.
+        unreadable: The names of those that could not be read.
+    """
+    readable = [release for release in releases if release.name not in unreadable]
+    coverage = Coverage(rows, readable)
+    for row in rows:
+        states: dict[Target, set[str]] = {}
+        for release in readable:
+            for target in coverage.reviewed(row, release):
+                states.setdefault(target, set()).add(release.state(target))
+        for target, found in states.items():
+            if found == {"absent"}:
+                yield f"{row.name}: {target} is in none of the releases: nothing is recorded"
 
 
 def _print_diff(locks: BeforeAndAfter, form: str, *, written: bool) -> None:

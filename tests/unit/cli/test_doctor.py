@@ -11,6 +11,7 @@ from support.samples import pack_source, row_source
 from cli import doctored
 from patchkit.cli import main
 from patchkit.cli.ways_in import SITECUSTOMIZE_FOLDER, ways_in
+from patchkit.core.versions.installed import Versions
 from patchkit.runtime.bootstrap.install import install
 
 if TYPE_CHECKING:
@@ -94,6 +95,22 @@ def test_no_vllm_is_a_warning(
         "patchkit.core.versions.installed.Versions.find", lambda self, name: None
     )
     assert findings(capsys) == [("warn", "vllm", "not installed")]
+
+
+def test_no_vllm_beside_another_engine_is_a_note(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    write_pack: Callable[..., Path],
+) -> None:
+    """Where SGLang is installed, there is something to patch; rows for vLLM just do not apply."""
+    write_pack("my_pack", pack_source(row_source()))
+    monkeypatch.delenv("VLLM_VERSION")
+    find = Versions.find
+    names = {"sglang": "click", "vllm": "not-installed-here"}
+    monkeypatch.setattr(
+        Versions, "find", lambda self, name: find(self, names.get(name, name))
+    )
+    assert findings(capsys, "--patches", "my_pack") == []
 
 
 def test_a_version_that_counts_as_another_says_so(

@@ -55,6 +55,21 @@ def test_what_is_locked_is_reviewed_and_what_is_not_is_drift(
     assert data["findings"] == []
 
 
+def test_a_target_that_no_release_has_is_told(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is recorded of it, and no file is named that does not exist."""
+    world.pack(row("q", "patch_a", "Wrap('up.mod:nothing', by='by')"), patch_a=BODY)
+    assert main(["lock", "--releases", "up<3"]) == 0
+    out, err = capsys.readouterr()
+    said = (out + err).splitlines()
+    assert said[0].endswith("patchkit.lock: nothing new")
+    assert said[1:] == [
+        "patchkit: q: up.mod:nothing is in none of the releases: nothing is recorded"
+    ]
+    assert not (tmp_path / "patchkit.lock").exists()
+
+
 def test_a_malformed_lock_is_reported_with_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

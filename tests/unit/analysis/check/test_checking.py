@@ -52,6 +52,20 @@ def test_only_releases_in_range_count(world: World) -> None:
     assert states == ["out-of-range", "ok", "ok", "out-of-range"]
 
 
+def test_a_row_for_two_upstreams_is_in_range_where_it_changes_one(world: World) -> None:
+    """The range of a change of one upstream says nothing about releases of the other."""
+    here = "Replace('up.mod:f', by='g', requires=('up>=2',))"
+    there = "Replace('else_.mod:f', by='g', requires=('else_>=1',))"
+    requires = "('up', 'else_')"
+    world.pack(row("p", "patch_a", here, there, requires=requires), patch_a=BODY)
+    releases = [
+        subject("1.0", mod="def f(a): ..."),
+        subject("2.0", mod="def f(a): ..."),
+    ]
+    states = checked(releases).grid["p"].values()
+    assert [str(state) for state in states] == ["out-of-range", "ok"]
+
+
 def test_a_release_that_cannot_be_read_stops_no_other(world: World) -> None:
     """A release that cannot be read is one finding and has no state; the others are judged."""
     world.pack(row("p", "patch_a", REPLACE), patch_a=BODY)
