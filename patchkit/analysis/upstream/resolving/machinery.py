@@ -17,6 +17,7 @@ OF_BASE_MODEL = frozenset(
         "__get_pydantic_core_schema__",
         "__get_pydantic_json_schema__",
         "__getattr__",
+        "__getstate__",
         "__iter__",
         "__pretty__",
         "__private_attributes__",
