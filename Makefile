@@ -30,7 +30,7 @@ export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/s
 	screenshots dist env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
-	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 18
 
 test: lint test-unit test-processes e2e-smoke  ## Ten minutes; the last line is pytest's; SAMPLES=many
 
