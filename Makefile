@@ -25,7 +25,7 @@ unexport PYTHONPATH PYTHONDONTWRITEBYTECODE
 export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/support:tests/e2e:tests/sglang:tests/unit
 
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
-	docs check faults mutants quality quality-tighten quality-table outputs bench \
+	docs check faults mutants quality quality-tighten quality-table outputs bench load \
 	e2e e2e-smoke e2e-rest e2e-all effects ways truth sglang sglang-smoke metrics containers matrix demo demo-cpu demo-ray235 pictures \
 	screenshots dist env-unit env-vllm env-ray235 clean
 
@@ -155,6 +155,9 @@ demo-cpu: env-vllm ## vLLM for CPUs on Ray, nothing simulated: about two minutes
 
 bench: env-vllm  ## Ratios, paired in one run; writes the tables of docs/benchmarks.md
 	$(VLLM)/python -m benchmarks --write
+
+load: env-vllm   ## `vllm serve` with 36 rows and without under 64 streams, in turns: 25 minutes
+	$(VLLM)/python -m benchmarks load
 
 clean:           ## Environments, caches and what tools left
 	rm -rf .envs .matrix .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .outputs .quality .site dist

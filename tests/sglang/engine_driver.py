@@ -1,5 +1,7 @@
 """Generates tokens with an engine of SGLang, and prints them: `python engine_driver.py MODEL`.
 
+A second argument has further arguments of the engine, as JSON.
+
 With a journal, it goes on until `patchkit status` says of every row of the pack that it was called:
 processes look at what was called every two seconds, and SGLang ends its processes by SIGKILL.
 """
@@ -33,7 +35,8 @@ def called(journal: str) -> set[str]:
 if __name__ == "__main__":
     import sglang  # type: ignore[import-not-found, unused-ignore]
 
-    engine = sglang.Engine(model_path=sys.argv[1], **ENGINE)
+    further = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+    engine = sglang.Engine(model_path=sys.argv[1], **ENGINE, **further)
     outputs = [engine.generate(PROMPT, SAMPLING)["output_ids"]]
     journal = os.environ.get("PATCHKIT_JOURNAL")
     if journal and os.environ.get("PATCHKIT") != "0":

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchkit.analysis import upstream, uses
 from patchkit.analysis.check.shared_scan import SharedScan
@@ -27,6 +27,20 @@ _Evidence = tuple[_Answer, ...]
 """All questions that were asked to find the facts of a target, with their answers."""
 _Conclusions = dict[_Evidence, Facts]
 """The facts of one target in several releases, by the evidence for them."""
+
+
+class _Stored(NamedTuple):
+    """The facts of one target in one release, as they were read from the cache.
+
+    Args:
+        target: the target.
+        data: the facts as JSON had them.
+        facts: the facts.
+    """
+
+    target: Target
+    data: dict[str, Any]
+    facts: Facts
 
 
 class FactStore:
@@ -53,6 +67,29 @@ class FactStore:
         self._concluded: dict[Target, _Conclusions] = {}
         self._unwritten: set[Target] = set()
         self._answers: dict[_Answer, _Answer] = {}  # one object for equal answers
+        # By the text of a target: its facts in the release that was read last.
+        self._last_read: dict[str, _Stored] = {}
+
+    def facts(self, key: str) -> dict[Target, Facts]:
+        """Read the facts of a release from the cache.
+
+        Most targets are the same in neighbouring releases. To save memory, equal facts that are
+        read one after the other are one object.
+
+        Args:
+            key: the key of the release's facts.
+
+        Returns:
+            The facts by target; {} if there are none.
+        """
+        facts_by_target: dict[Target, Facts] = {}
+        for text, data in (self.get("facts", key) or {}).items():
+            last = self._last_read.get(text)
+            if last is None or last.data != data:
+                last = _Stored(Target.parse(text), data, Facts.of_data(data))
+                self._last_read[text] = last
+            facts_by_target[last.target] = last.facts
+        return facts_by_target
 
     def concluded(self, target: Target, files: Files) -> Facts | None:
         """Return the facts of a target that were found from the same files as a release has.

@@ -63,14 +63,7 @@ class CheckedRelease:
     @functools.cached_property
     def _facts(self) -> dict[Target, Facts]:
         """The facts of the targets that were looked up, in this run or an earlier one."""
-        stored = None
-        if self.store:
-            stored = self.store.get("facts", self.key)
-        if stored is None:
-            return {}
-        return {
-            Target.parse(text): Facts.of_data(data) for text, data in stored.items()
-        }
+        return self.store.facts(self.key) if self.store else {}
 
     @functools.cached_property
     def late_attributes(self) -> dict[Target, str]:

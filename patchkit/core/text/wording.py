@@ -8,11 +8,12 @@ The wording of a definition is its text with its decorators, the headers of the 
 around it, and every other line of the module that may bind one of its names.
 """
 
-import hashlib
+import contextlib
+import importlib
 import re
 from collections.abc import Callable, Iterator
 from importlib.util import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from patchkit.core.text.indentation import WORD, SourceLines
 
@@ -117,12 +118,30 @@ def wording_of(
 
 def _hash(parts: list[bytes]) -> str:
     """Hash texts, each with its length, so that `ab`, `c` differs from `a`, `bc`."""
-    digest = hashlib.sha256()
+    digest = _sha256()
     for part in parts:
         size = len(part)
         digest.update(b"%d\n" % size)
         digest.update(part)
-    return digest.hexdigest()[:16]
+    hexadecimal: str = digest.hexdigest()
+    return hexadecimal[:16]
+
+
+def _find_sha256() -> Callable[[], Any]:
+    """Return `hashlib.sha256`, as a module of Python's own has it, too.
+
+    `hashlib` loads OpenSSL, which is a quarter of what a start with a lock takes.
+    """
+    for name in ("_sha2", "_sha256"):  # from Python 3.12 on, and before
+        with contextlib.suppress(ImportError):
+            constructor: Callable[[], Any] = importlib.import_module(name).sha256
+            return constructor
+    from hashlib import sha256  # noqa: PLC0415 - of a Python that was built without the other
+
+    return sha256
+
+
+_sha256 = _find_sha256()
 
 
 class _ModuleSource(SourceLines):

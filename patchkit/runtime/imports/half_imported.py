@@ -11,6 +11,13 @@ from typing import Any
 Waiter = tuple[Callable[[str], None], str]
 """A function to call at the end of an import, and its argument, the name of the module."""
 
+_LATE_CODE = (
+    "patchkit.runtime.process.",
+    "patchkit.runtime.changes.",
+    "patchkit.runtime.copies.",
+)
+"""The modules that are imported when a patch, or a kind of change, is first applied."""
+
 _WAITERS = "_patchkit_waiters"
 """The attribute of a spec that has its waiters, each by a key of its own."""
 
@@ -87,6 +94,37 @@ def importers(names: Collection[str]) -> set[int]:
         if owner is not None:
             threads.add(owner)
     return threads
+
+
+def unfinished_own_code() -> str | None:
+    """Find a module that applies patches, and that this thread is importing further out.
+
+    Code that runs at any moment, such as a signal handler or a finalizer, may find one.
+
+    Returns:
+        The dotted name of the module; None if there is none.
+    """
+    for name in being_imported():
+        module = sys.modules.get(name)
+        if not name.startswith(_LATE_CODE) or module is None:
+            continue
+        if is_half_imported(module) and get_ident() in importers({name}):
+            return name
+    return None
+
+
+def forget_lost_imports(
+    bodies: Collection[str], threads: Collection[int | None]
+) -> None:
+    """In a forked child, forget the imports of bodies, and of patchkit's own modules.
+
+    Args:
+        bodies: The dotted names of the bodies.
+        threads: The identifiers of threads of the parent whose imports are forgotten, too.
+    """
+    own = {name for name in being_imported() if name.startswith("patchkit.")}
+    gone = importers(own.union(bodies)).union(threads)
+    forget_imports(gone - {get_ident()})
 
 
 def forget_imports(threads: Collection[int | None]) -> None:

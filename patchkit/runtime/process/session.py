@@ -16,10 +16,9 @@ from patchkit.core.rows.selection import Selection
 from patchkit.registry import Registry
 from patchkit.runtime.imports.finder import Finder, let_pass
 from patchkit.runtime.imports.half_imported import (
-    being_imported,
     bound_in_parent,
-    forget_imports,
-    importers,
+    forget_lost_imports,
+    unfinished_own_code,
 )
 from patchkit.runtime.imports.supplied_modules import (
     is_served,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from patchkit.runtime.process.applier import Applier
     from patchkit.runtime.process.held import Blocks
 
-Hook = Callable[[ModuleType, "Sites"], None]
 Groups = Sequence[ChangeGroup]
 Modules = Mapping[str, ModuleType]
 
@@ -64,7 +62,7 @@ class Session:
         self.journal = journal
         self.engines = registry.engines
         self.processes = registry.processes
-        self.hooks: dict[str, list[Hook]] = {}
+        self.hooks: dict[str, list[Callable[[ModuleType, Sites], None]]] = {}
         """patchkit's own, by the module after whose import they run; none is added once armed."""
         self._turns = turns = Turns()
         self._schedule = schedule = Schedule(registry)
@@ -171,24 +169,33 @@ class Session:
         """Fail what is overwritten or does not work, and apply what was missed."""
         if self._has_patched:
             self.applier.inspection.inspect()
-        groups = self._schedule.groups()
-        self._apply_late(
-            [group for group in groups if not self._executions.awaits(group)]
-        )
+        awaits = self._executions.awaits
+        groups = [group for group in self._schedule.groups() if not awaits(group)]
+        self._apply_late(groups)
         if self._has_patched:
             self.applier.inspection.verify()
 
     def _apply(self, groups: Groups, modules: Modules, since: str = "") -> None:
         """Apply the groups that are due with an import, as `Applier.apply` does."""
         due = self._table.due(groups)
-        if due:
+        if due and not self._wait_for_own_code(due):
             self.applier.apply(due, modules, since=since)
 
     def _apply_late(self, groups: Groups) -> None:
         """Apply the groups that are due, and whose modules were imported before."""
         present = [group for group in groups if group.module in sys.modules]
-        if present and (self._has_patched or self._table.due(present)):
+        if not present or not (self._has_patched or self._table.due(present)):
+            return
+        if not self._wait_for_own_code(present):
             self.applier.apply_late(present)
+
+    def _wait_for_own_code(self, groups: Groups) -> bool:
+        """Postpone groups if this thread is loading, further out, what applies patches."""
+        # It runs a signal handler or a finalizer then, which would find half of a module.
+        needed = unfinished_own_code()
+        if needed is None:
+            return False
+        return all(self._executions.postpone(group, needed) for group in groups)
 
     # -- called by the finder --------------------------------------------------------------------
 
@@ -226,11 +233,11 @@ class Session:
                 hook(module, self.sites)
             if due:
                 self._apply(due, {name: module}, since=name)
-            if of_body:
+            if of_body and not self._wait_for_own_code(of_body):
                 self.applier.apply_of_body(name)
             postponed = self._executions.postponed(name)
             if postponed:
-                self.applier.apply_late(postponed)
+                self._apply_late(postponed)
             if self._schedule.due(name, SERVING):
                 refuse_withdrawn(name, module)  # its patch may have been undone by now
 
@@ -291,9 +298,8 @@ class Session:
             # If another thread is applying these groups, `apply_late` waits for it. Those of a role
             # that was entered before are applied, too: an import may have been missed.
             groups = self._schedule.groups()
-            self._apply_late(
-                [group for group in groups if role in group.patch.row.roles]
-            )
+            of_role = [group for group in groups if role in group.patch.row.roles]
+            self._apply_late(of_role)
             self._states.stop_if_failed(list(self.states.values()), (role,))
             if self._has_patched:
                 self.applier.inspection.verify()
@@ -362,10 +368,9 @@ class Session:
             The rows in the order in which they apply; upstream's sources are not compared.
         """
         unmet_here = self._table.selection.unmet_here
-        states = [
-            state for state in self.states.values() if eligibility(state).answer == YES
-        ]
-        return [state.row for state in states if not unmet_here(state.row)]
+        states = self.states.values()
+        eligible = [state for state in states if eligibility(state).answer == YES]
+        return [state.row for state in eligible if not unmet_here(state.row)]
 
     def digest(self, role: Role) -> str:
         """Hash the patches for a role here, for the key of a cache; patchkit's own are left out.
@@ -387,10 +392,7 @@ class Session:
         self._turns.after_fork()
         if "sites" in self._late:
             self.sites.after_fork()
-        # Other threads may have left half-imported bodies, or modules of patchkit.
-        own = {name for name in being_imported() if name.startswith("patchkit.")}
-        gone = importers(own.union(self._schedule.by_body))
-        forget_imports(gone.union(self._states.after_fork()) - {get_ident()})
+        forget_lost_imports(self._schedule.by_body, self._states.after_fork())
         self._entering.clear()
         self.journal.after_fork()
         self.lookout.write_inherited()

@@ -220,7 +220,8 @@ class _NamespaceReader:
             elif self._is_module(node):
                 change = self._by_module(node)
             elif isinstance(node, ast.Call):
-                change = self._by_exec(node)
+                for bound_or_deleted in self._by_exec(node):
+                    yield self._at_its_time(bound_or_deleted, self.places[node])
             elif dotted(node).rpartition(".")[2] in _EXPORTING:
                 change = NamespaceChange(node.lineno, None, adds_only=True)
             if change is not None:
@@ -328,22 +329,25 @@ class _NamespaceReader:
             )
         return NamespaceChange(node.lineno, None, call=call)
 
-    def _by_exec(self, call: ast.Call) -> NamespaceChange | None:
-        """Return what `exec(code)` binds; None for any other call, and in another namespace."""
+    def _by_exec(self, call: ast.Call) -> Iterator[NamespaceChange]:
+        """Yield what `exec(code)` may bind or delete; nothing for another call or namespace."""
         if dotted(call.func) not in ("exec", "builtins.exec") or not call.args:
-            return None
+            return
         scopes = self.places[call]
         in_function = any(isinstance(scope, DEFS) for scope in scopes)
         if len(call.args) > 1:
             if not self._is_namespace(call.args[1]):
-                return None
+                return
         elif scopes and not in_function:
-            return None  # it binds names of the class around it
+            return  # it binds names of the class around it
         code = call.args[0]
         if not isinstance(code, ast.Constant) or not isinstance(code.value, str):
-            return NamespaceChange(call.lineno, None)
+            yield NamespaceChange(call.lineno, None)
+            return
         names = frozenset(re.findall(r"\w+", code.value))
-        return NamespaceChange(call.lineno, names, deletes="del" in names)
+        yield NamespaceChange(call.lineno, names)
+        if "del" in names:
+            yield NamespaceChange(call.lineno, names, deletes=True)
 
     def _spelled(self, node: ast.expr) -> frozenset[str] | None:
         """Return the names that an expression may be: a text, or what a loop goes through."""

@@ -189,6 +189,24 @@ def test_only_changes_for_here_are_looked_at(
 
 
 @pytest.mark.processes
+def test_a_start_with_a_lock_parses_nothing_and_loads_no_openssl(world: World) -> None:
+    """A target that is as reviewed is compared by its text, with the hash that Python brings."""
+    a_world(world, WRAP)
+    review(world, TARGET)
+    pack = world.folder / "pack" / "__init__.py"
+    pack.write_text(pack.read_text().replace(", applied", ""))  # which is for tests
+    script = """
+    import json, sys, patchkit.auto
+    from patchkit.runtime.reach.arming import current
+    session = current()
+    assert not session._table.selection.unreviewed(session.states["p"].row)
+    assert "patchkit.core.text.wording" in sys.modules
+    print(json.dumps(sorted({"_hashlib", "hashlib", "ast"} & set(sys.modules))))
+    """
+    assert world.answer(script, PATCHKIT_JOURNAL="") == []
+
+
+@pytest.mark.processes
 def test_a_forked_child_tells_too(world: World) -> None:
     """A forked child has the drift of what its parent applied in its own journal."""
     a_drifted_world(world)

@@ -56,6 +56,13 @@ first.start()
 assert reached.wait(20)
 """
 )
+OWN_CODE = (
+    "process.undoing",
+    "changes.sites",
+    "changes.objects.replace",
+    "copies.repointing",
+)
+"""Of each moment at which a first apply loads something, a module that it loads."""
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +164,41 @@ print(json.dumps([status, answers]))
 """
     )
     assert answer == [0, {"up.one": "new"}]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("module", OWN_CODE)
+def test_a_signal_handler_imports_a_target_while_its_thread_loads_own_code(
+    world: World, module: str
+) -> None:
+    """It goes on without the patch, which is applied as soon as what applies it is there."""
+    answer = world.answer(
+        ARM
+        + f"""
+import importlib.machinery, signal
+class Interruption:
+    def find_spec(self, name, path=None, target=None):
+        if name != "patchkit.runtime." + {module!r}:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        execute = spec.loader.exec_module
+        def interrupted(module):
+            signal.raise_signal(signal.SIGUSR1)
+            execute(module)
+        spec.loader.exec_module = interrupted
+        return spec
+answers = []
+def handler(number, frame):
+    import up.two
+    answers.append(up.two.function())
+signal.signal(signal.SIGUSR1, handler)
+sys.meta_path.insert(0, Interruption())
+import up.one
+statuses = [patchkit.auto.session.states[name].status for name in ("one", "two")]
+print(json.dumps([answers, up.one.function(), up.two.function(), statuses]))
+"""
+    )
+    assert answer == [["old"], "new", "new", ["applied", "applied"]]
 
 
 def test_two_threads_share_one_applier(

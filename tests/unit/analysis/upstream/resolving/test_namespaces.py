@@ -109,6 +109,7 @@ def test_a_class_that_does_more_with_a_namespace_opens_it(
         ("class X:\n    if True:\n        exec('q = 1')\n", "absent"),
         ("exec('q = 1')\n", "undecidable"),
         ("if True:\n    exec('q = 1')\n", "undecidable"),
+        ("exec('q = 1; x = 2; del x')\n", "undecidable"),
         (
             "class X:\n    def m():\n        exec('global q; q = 1')\n    m()\n",
             "undecidable",
