@@ -27,17 +27,17 @@ export MYPYPATH = tools:lab:studies:examples/simnpu:examples/conformance:tests/s
 .PHONY: help test test-rest test-all test-unit test-processes test-integration test-browser lint \
 	docs check faults mutants quality quality-tighten quality-table outputs bench load \
 	e2e e2e-smoke e2e-rest e2e-all effects ways truth sglang sglang-smoke metrics containers matrix demo demo-cpu demo-ray235 pictures \
-	screenshots env-unit env-vllm env-ray235 clean
+	screenshots dist env-unit env-vllm env-ray235 clean
 
 help:            ## What there is
-	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1\t/p' Makefile | expand -t 18
 
 test: lint test-unit test-processes e2e-smoke  ## Ten minutes; the last line is pytest's; SAMPLES=many
 
 test-rest: docs test-integration check e2e-rest  ## What `make test` leaves out: half an hour
 
 test-all: export SAMPLES = many
-test-all: test test-rest  ## Everything; the laws try more examples
+test-all: test test-rest  ## All that CI runs; the laws try more examples
 
 test-unit: env-unit  ## A minute, no vLLM: all that needs no other process
 	@$(UNIT)/python -m compileall -q $(COMPILED)
@@ -128,6 +128,9 @@ pictures: env-vllm ## The terminal pictures of the docs, drawn anew from a real 
 screenshots: env-vllm ## The terminal pictures, and the pages of `status` and `check` in chromium
 	@$(PYTHON) lab/environments.py browser > /dev/null
 	.envs/browser/bin/python tools/screenshots.py $(VLLM)/python
+
+dist:            ## The archives of a release, from the last commit: the same bytes each time
+	@$(PYTHON) lab/archives.py
 
 lint: env-unit   ## Style, types, layers, the limits of quality.toml
 	$(UNIT)/ruff check .

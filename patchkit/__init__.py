@@ -1,4 +1,4 @@
-"""patchkit: the patch manager for vLLM. This is the whole vocabulary of a pack author.
+"""patchkit: the patch manager for vLLM and SGLang. This is the whole vocabulary of a pack author.
 
 PYTEST_DONT_REWRITE tells pytest to leave the asserts of this module alone. Without it, pytest warns
 if patchkit was imported before pytest, as it is where the environment arms every process.

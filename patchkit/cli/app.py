@@ -103,7 +103,7 @@ def _summary(name: str) -> str:
 )
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """The patch manager for vLLM.
+    """The patch manager for vLLM and SGLang.
 
     \b
     Examples:

@@ -137,6 +137,9 @@ ELSEWHERE = {
     "docs/bisect.md": {
         "": "tests/e2e/test_bisect.py and tests/unit/cli/test_bisect.py"
     },
+    "docs/bootstrap.md": {
+        "": "tests/unit/runtime/bootstrap; on Ray tests/e2e/test_ways_in.py"
+    },
     "docs/conformance.md": {
         "": "twelve minutes; tests/unit/examples/test_conformance.py runs its parts"
     },
@@ -150,9 +153,13 @@ ELSEWHERE = {
     },
     "docs/in-effect.md": {"patchkit status": "tests/e2e/test_in_effect.py, and README"},
     "docs/index.md": {"": "README has the same commands"},
+    "docs/kubernetes.md": {
+        "": "tests/unit/docs/test_kubernetes.py; no cluster is here"
+    },
     "docs/lock.md": {
         "": "0.34.0 is a release to come; tests/unit/cli/test_lock_command.py"
     },
+    "docs/metrics.md": {"": "tests/unit/cli/report/test_status_metrics.py"},
     "docs/processes.md": {
         "patchkit probe": "tests/e2e/test_probe.py",
         "patchkit run": "tests/unit/packs/test_weight_cache.py: the daemon needs a GPU",
@@ -162,6 +169,11 @@ ELSEWHERE = {
         "patchkit history my-patch --path": "a repository of thousands of commits; "
         "tests/unit/cli/test_releases.py makes one",
         "patchkit list --debt": "what it prints is of the day; tests/unit/cli/test_debt.py",
+    },
+    "docs/sglang.md": {
+        "patchkit run": "tests/sglang, in an environment that has SGLang",
+        "patchkit status": "tests/sglang",
+        "Patch(": "tests/sglang/test_both_engines.py runs the whole pack",
     },
     "docs/shipped-rows.md": {
         "": "clusters and models: tests/e2e/test_cpu_ray.py, test_data_llm.py, test_old_ray.py"
@@ -174,6 +186,7 @@ ELSEWHERE = {
         "import patchkit\nimport ray": "tests/e2e/test_status_ray.py",
     },
     "docs/tutorial.md": {"": "tests/e2e/test_tutorial.py"},
+    "docs/two-nodes.md": {"": "tests/e2e/test_two_nodes.py"},
     "docs/vllm-ascend.md": {"": "tests/unit/studies/test_ascend_targets.py"},
     "docs/write-a-patch.md": {"patchkit probe": "tests/e2e/test_probe.py"},
     "docs/your-patches.md": {

@@ -143,7 +143,7 @@ def command(
     form: str,
     **further: Any,
 ) -> int:
-    """Write rows and bodies that make the same changes.
+    """Write rows and bodies for patches that you have: a pile, a diff, edited files, scripts.
 
     The source is a pile (a package that patches another one), a unified diff (-: stdin), a later
     release, an edited installation, or scripts. Exit code 1: no row expresses some changes.

@@ -53,7 +53,10 @@ _ENDED_ON_PURPOSE = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SI
     help="Runs before a set is good.",
 )
 @click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run."
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="For one run.",
 )
 @click.option(
     "--resume", is_flag=True, help="Continue where this command was interrupted."

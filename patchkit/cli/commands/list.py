@@ -55,7 +55,7 @@ def command(
     packs: tuple[str, ...],
     form: str,
 ) -> None:
-    """List the patches that apply here, or what packs owe.
+    """List the patches that apply here, or when each may be deleted.
 
     \b
     Examples:

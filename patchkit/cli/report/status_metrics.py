@@ -77,7 +77,7 @@ def require_client() -> None:
     except ModuleNotFoundError as error:
         raise click.UsageError(
             "metrics need prometheus-client, which is not installed: "
-            "pip install 'patchkit[metrics]'"
+            "pip install 'vllm-patchkit[metrics]'"
         ) from error
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
+import tarfile
 import zipfile
 from typing import TYPE_CHECKING
 
+import archives
 import environments
 import pytest
 import toolbox
@@ -34,23 +35,27 @@ LEFT_OUT = (
 NO_BYTECODE = shutil.ignore_patterns("__pycache__")  # others may write some meanwhile
 
 
-def built(folder: Path, umask: int) -> dict[str, str]:
-    """Build both archives of a copy of the repository, and return their hashes by name."""
+def copied(folder: Path, umask: int) -> Path:
+    """Copy the repository as somebody with a umask checks it out, with other times of files."""
     copy = folder / f"as-{umask:03o}"
     shutil.copytree(
         REPOSITORY, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True
     )
     for place in (copy, *copy.rglob("*")):
-        # Another time for each file.
         os.utime(place, (umask, umask), follow_symlinks=False)
-    words = toolbox.uv("build", "--quiet", *toolbox.index_options(), str(copy))
+        if not place.is_symlink():
+            place.chmod(place.stat().st_mode & ~umask)
+    return copy
+
+
+def built(folder: Path, umask: int) -> dict[str, str]:
+    """Build both archives of a copy of the repository, and return their hashes by name."""
+    copy = copied(folder, umask)
     before = os.umask(umask)
     try:
-        subprocess.run(words, check=True, timeout=300)
+        return archives.build(copy, copy / "dist")
     finally:
         os.umask(before)
-    files = [file for file in (copy / "dist").iterdir() if file.name != ".gitignore"]
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +67,41 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
-def test_what_is_built_twice_is_the_same_to_the_byte(tmp_path: Path) -> None:
-    """Another folder, other times of the files and another umask make no difference."""
+def test_what_is_built_twice_is_the_same_to_the_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another folder, umask and time zone, other times, a date to be put in: no difference."""
     first = built(tmp_path, 0o022)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
     second = built(tmp_path, 0o077)
     assert sorted(name.rpartition(".")[2] for name in first) == ["gz", "whl"]
     assert first == second
+
+
+def test_a_source_distribution_builds_itself(tmp_path: Path) -> None:
+    """Who builds from what the index has, as distributors do, gets the same archives."""
+    first = built(tmp_path, 0o022)
+    (archive,) = (tmp_path / "as-022" / "dist").glob("*.tar.gz")
+    subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True, timeout=60)
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    assert archives.build(source, tmp_path / "again") == first
+
+
+def test_a_release_has_the_files_of_the_commit(tmp_path: Path) -> None:
+    """Nothing that lies in the work tree besides comes along, and nothing is left out."""
+    archives.build_commit(tmp_path / "dist")
+    (archive,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert names == {"PKG-INFO", *listed.stdout.rstrip("\0").split("\0")}
 
 
 def test_the_index_gets_the_text_of_readme_without_pictures(wheel: Path) -> None:

@@ -70,6 +70,20 @@ def test_readmes_first_blocks_work_as_they_stand(project: World) -> None:
     assert done.stdout == "scheduled True\n", done.stderr
 
 
+def test_an_extra_is_named_with_the_distribution_that_has_it() -> None:
+    """Pages and messages say what pip can install: the distribution has another name."""
+    settings = (REPOSITORY / "pyproject.toml").read_text("utf-8")
+    (extras,) = re.findall(
+        r"^\[project\.optional-dependencies\]\n(.*?)\n\[", settings, re.M | re.S
+    )
+    names = re.findall(r"^(\w+) = ", extras, re.MULTILINE)
+    assert "metrics" in names
+    with_extra = re.compile(rf"([\w-]+)\[(?:{'|'.join(names)})\]")
+    files = [*PAGES, *sorted((REPOSITORY / "patchkit").rglob("*.py"))]
+    found = {name for file in files for name in with_extra.findall(file.read_text())}
+    assert found == {"vllm-patchkit"}
+
+
 def test_readme_links_nowhere_that_an_index_lacks() -> None:
     """Only pictures, which the index does not get, link to files of the repository."""
     assert LINK.findall(re.sub(r"(?m)^\[?!\[.*\n", "", README)) == []

@@ -17,6 +17,7 @@ OF_BASE_MODEL = frozenset(
         "__get_pydantic_core_schema__",
         "__get_pydantic_json_schema__",
         "__getattr__",
+        "__getstate__",
         "__iter__",
         "__pretty__",
         "__private_attributes__",
@@ -118,14 +119,14 @@ OF_TYPED_DICT = frozenset(
     }
 )
 """Attributes that a `TypedDict` has beside those of `dict`, in every Python."""
-OF_ROOT_MODEL = OF_BASE_MODEL | {"__orig_bases__", "__parameters__", "_is_protocol"}
+OF_ROOT_MODEL = OF_BASE_MODEL | {"__orig_bases__", "__parameters__"}
 """Attributes of each class that derives from `RootModel`, which is generic."""
 _MAY_BE_SET = {
     "attr": re.compile(r"__attrs_\w+__"),
     "msgspec": re.compile(r"__struct_\w+__|__post_init__|__msgspec_\w+__"),
     "pydantic": re.compile(
         r"__pydantic_\w+__|__(config|validators|schema_cache|dataclass_transform)__"
-        r"|_collect_bases_data|root"
+        r"|_collect_bases_data|root|_is_protocol"  # the last from `Generic`, up to Python 3.11
     ),
     "typing": re.compile(r"__\w+_keys__|__closed__|__extra_items__"),
 }

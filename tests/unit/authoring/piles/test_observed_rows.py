@@ -74,7 +74,10 @@ def test_a_row_names_the_pile_s_own_object(
     """A function or class of a module, or the function that was given the original."""
     report = observed(here, capsys, {"start": OWN[form]})
     assert report["left"] == []
-    assert set(report["observed"]["depths"].values()) == {form}
+    # Under `functools.wraps`, no code tells its function before Python 3.11: a call has the value.
+    is_told = form != "decorated" or sys.version_info >= (3, 11)
+    depth = form if is_told else "taken"
+    assert set(report["observed"]["depths"].values()) == {depth}
     theirs, ours = both(here)
     assert ours == theirs
     assert theirs != here.answer(PROBE, PATCHKIT="0")

@@ -197,6 +197,8 @@ def test_no_other_thread_misses_a_key() -> None:
         return trace
 
     previous_trace = sys.gettrace()
+    # Python 3.12 asks a frame whether to trace instructions as tracing begins, and not later.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
         replace_key(holder, old, new)

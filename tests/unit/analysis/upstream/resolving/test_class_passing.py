@@ -30,7 +30,7 @@ def passes(cls):
 
 def sets_any(cls):
     for name in reads.__code__.co_names:
-        setattr(cls, name, 1)
+        setattr(cls, name, "")  # one of the names may be `__name__`
 
 class Registry:
     def __init__(self):

@@ -49,6 +49,8 @@ def names(classes: dict[str, type]) -> list[str]:
     found: set[str] = set()
     for cls in classes.values():
         found.update(dir(cls), dir(type(cls)))
+    # Protocols of typing_extensions have it at some times and not at others, on Python 3.12.
+    found.discard("__callable_proto_members_only__")
     return sorted(name for name in found if name.isidentifier())
 
 
@@ -67,6 +69,9 @@ def answer(resolver: Resolver, cls: str, name: str) -> str:
     return resolution.state
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="the program is written for Python 3.11"
+)
 def test_no_name_is_told_wrongly(classes: dict[str, type], names: list[str]) -> None:
     """Of 14,000 questions none is answered wrongly, and less than 8 % are left open."""
     resolver = release(SOURCE)
