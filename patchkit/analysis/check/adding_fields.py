@@ -30,11 +30,12 @@ def no_dataclass(
     Yields:
         The fault, if there is one.
     """
-    if facts.kind != Kind.CLASS and (facts.is_sure or facts.nature != Nature.UNKNOWN):
+    if facts.kind != Kind.CLASS and facts.nature != Nature.UNKNOWN:
         yield other_kind(place, facts, "a class")
         return
     if facts.kind != Kind.CLASS or not facts.is_sure:
-        yield undecidable(f"{facts.reason}; an AddField needs {_DATACLASS}")
+        reason = facts.reason or f"the source does not tell what {place} is"
+        yield undecidable(f"{reason}; an AddField needs {_DATACLASS}")
         return
     mark = release.facts(Target(place.module, f"{place.qualname}.__dataclass_fields__"))
     if mark.state == "absent":

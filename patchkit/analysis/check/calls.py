@@ -67,12 +67,11 @@ def nothing_to_call(change: Wrap, facts: Facts) -> Fault | None:
     Returns:
         The fault, if the target is a class or a value, or if the source does not tell.
     """
-    is_known = facts.kind in UNWRAPPABLE and facts.is_sure and not facts.is_callable
-    if is_known or facts.nature not in (*TO_CALL, Nature.UNKNOWN):
+    if facts.nature not in (*TO_CALL, Nature.UNKNOWN):
         return other_kind(change.place, facts, "a callable, as Wrap needs")
-    if facts.nature in TO_CALL or facts.is_callable:
+    if facts.nature in TO_CALL:
         return None
-    reason = facts.reason or f"what {change.place} is lies outside the release"
+    reason = facts.reason or f"the source does not tell what {change.place} is"
     return undecidable(f"{reason}; a Wrap needs something to call")
 
 
@@ -87,20 +86,26 @@ def not_to_be_replaced(change: Replace, facts: Facts, ours: Facts) -> Fault | No
     Returns:
         The fault, if the target is a function, or if it may well be one.
     """
-    expected = f"the kind of {change.by} ({ours.kind})"
     if facts.nature == Nature.CODE and facts.is_sure:
+        expected = f"the kind of {change.by} ({ours.kind})"
         return other_kind(change.place, facts, expected)
     if ours.kind == Kind.CLASS:
         return None
-    if facts.nature == Nature.CLASS:
-        return other_kind(change.place, facts, expected)
-    is_named_as_class = (
-        facts.kind == Kind.OUTSIDE and not change.place.qualname.isupper()
-    )
-    if facts.nature == Nature.ROUTINE or (not facts.nature and is_named_as_class):
+    if facts.nature == Nature.ROUTINE or is_named_as_class(change, facts):
         reason = facts.reason or f"{change.place} is defined outside the release"
         return undecidable(f"{reason}; a value cannot replace a function or a class")
     return None
+
+
+def is_named_as_class(change: Replace, facts: Facts) -> bool:
+    """Whether a target of another package may be a class, as it has no name of a constant.
+
+    Args:
+        change: the Replace.
+        facts: what the release says of its target.
+    """
+    is_constant = change.place.qualname.isupper()
+    return facts.kind == Kind.OUTSIDE and not facts.nature and not is_constant
 
 
 def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
@@ -193,9 +198,7 @@ def is_no_function(ours: Facts) -> bool:
     Args:
         ours: what the body says of it.
     """
-    if ours.kind == Kind.CLASS:
-        return ours.is_sure
-    return ours.kind == Kind.CONSTANT and not ours.is_callable
+    return ours.nature in (Nature.CLASS, Nature.VALUE)
 
 
 def is_stored_elsewhere(facts: Facts) -> bool:

@@ -61,7 +61,8 @@ def decorator_faults(
         yield Fault(codes.KIND_CHANGED, message, REWRITE, name)
         return
     if all(_is_parameter(node, value) for value in returned):
-        yield from _unchanged_faults(name, target)
+        is_method = is_bound and target.kind in _WITH_SELF
+        yield from _unchanged_faults(name, target, is_method=is_method)
     for value in returned:
         inner = _inner_function(node, value)
         if inner is not None and target.is_sure:
@@ -80,13 +81,14 @@ def _is_parameter(node: ast.FunctionDef, value: ast.expr | None) -> bool:
     return isinstance(value, ast.Name) and value.id == parameters[0].arg
 
 
-def _unchanged_faults(name: str, target: Facts) -> Iterator[Fault]:
+def _unchanged_faults(name: str, target: Facts, *, is_method: bool) -> Iterator[Fault]:
     """Find that a decorator returns a target as it is, and the target could not be given back.
 
-    A class and a function of Python are compared with what they were. Other objects are not.
+    A class and a function of Python are compared with what they were. Other objects are not, such
+    as the method of one object, which is made anew whenever it is read.
     """
     is_cached = target.kind == Kind.CACHED_FUNCTION
-    if target.nature in _GIVEN_BACK and not is_cached:
+    if target.nature in _GIVEN_BACK and not is_cached and not is_method:
         return
     if target.kind == Kind.CACHED_PROPERTY:
         return  # the decorator is given the function in it

@@ -1,7 +1,7 @@
 """Judges changes of targets that are stored elsewhere than where the row names them."""
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.calls import UNWRAPPABLE, VALUES
+from patchkit.analysis.check.calls import VALUES
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.upstream.facts import OF_PROPERTY, Facts
 from patchkit.analysis.upstream.resolving.named_elsewhere import (
@@ -9,9 +9,11 @@ from patchkit.analysis.upstream.resolving.named_elsewhere import (
     OF_FROZEN,
     OF_METACLASS,
     OF_OBJECT,
+    OF_OPERATOR,
     OF_SLOT,
     OF_TUPLE,
 )
+from patchkit.analysis.upstream.resolving.natures import TO_CALL, Nature
 from patchkit.analysis.upstream.resolving.storage import HOOKS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
@@ -29,6 +31,7 @@ _FIXES = {
     OF_TUPLE: "Replace the whole tuple",
     OF_SLOT: "Replace the class by one that derives from it",
     OF_FROZEN: "name the class, or Replace the object",
+    OF_OPERATOR: "name the operator, module:torch.ops.namespace.name, or Edit the function",
     OF_OBJECT: "change the __init__, or Replace the class by one that derives from it",
 }
 """What to do instead, by where the target is."""
@@ -53,8 +56,7 @@ def storage_elsewhere(
         is_property = ours is not None and ours.kind == Kind.PROPERTY
         return "" if facts.storage == OF_SLOT and is_property else facts.storage
     # That a Wrap needs something to call is said first.
-    is_value = facts.kind in UNWRAPPABLE and not facts.is_callable
-    if isinstance(change, Wrap) and facts.is_sure and is_value:
+    if isinstance(change, Wrap) and facts.nature not in (*TO_CALL, Nature.UNKNOWN):
         return ""
     # Only values may be stored elsewhere, and only hooks may be read already.
     if facts.kind not in VALUES and change.place.steps[-1] not in HOOKS:

@@ -7,6 +7,7 @@ from patchkit.analysis.check.adding_fields import no_dataclass
 from patchkit.analysis.check.calls import (
     FUNCTIONS,
     UNWRAPPABLE,
+    is_named_as_class,
     is_no_function,
     is_stored_elsewhere,
     not_to_be_replaced,
@@ -29,6 +30,7 @@ from patchkit.analysis.check.late_attributes import set_by_another_module
 from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.replacements import ANNOTATED
 from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.check.special_places import as_new_member, part_of_function
 from patchkit.analysis.upstream.facts import Facts
@@ -37,6 +39,7 @@ from patchkit.analysis.upstream.resolving.code_kinds import (
     method_of,
 )
 from patchkit.analysis.upstream.resolving.named_elsewhere import OF_CLASS
+from patchkit.analysis.upstream.resolving.natures import Nature
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     Add,
@@ -192,9 +195,13 @@ class Judge:
         field = Target(change.place.module, f"{change.place.qualname}.{change.name}")
         field_facts = self._facts(field)
         faults = list(no_dataclass(change.place, facts, self._release))
-        yield from faults
-        if not faults and field_facts.is_present:
+        if faults:
+            yield from faults
+        elif field_facts.is_present:
             yield _already(f"upstream already has {field} ({where(field_facts)})")
+        # A ClassVar is a field of its own kind.
+        elif field_facts.state == "undecidable" or ANNOTATED in field_facts.reason:
+            yield undecidable(field_facts.reason)
 
     # --- what has to fit
 
@@ -237,9 +244,13 @@ class Judge:
         ours = self._body(change.by)
         if ours is None or not ours.is_present or change.unrelated:
             return
-        if facts.is_sure and facts.kind == Kind.CLASS:
-            yield from self._subclass(change, facts, ours)
-            yield from self._recursion(change, facts)
+        may_be_class = ours.kind == Kind.CLASS and is_named_as_class(change, facts)
+        if facts.nature == Nature.CLASS or may_be_class:
+            faults = [*self._subclass(change, facts, ours)]
+            faults += self._recursion(change, facts)
+            if faults and not (facts.is_sure and facts.nature):
+                faults = [undecidable(f"{faults[0].message}, if that is a class")]
+            yield from faults
         elif is_no_function(ours) and (
             fault := not_to_be_replaced(change, facts, ours)
         ):
@@ -309,7 +320,9 @@ class Judge:
         base = "object"
         if bases.outside:
             base = bases.outside[0]
-        expected = f"{facts.module}:{facts.qualname}"
+        expected = str(change.place)
+        if facts.module:
+            expected = f"{facts.module}:{facts.qualname}"
         message = (
             f"{change.by} derives from {base}, expected a class derived from {expected}"
         )
@@ -322,6 +335,8 @@ class Judge:
             base: the dotted name of the class, such as `vllm.a.B`.
             facts: what the release says of the target.
         """
+        if facts.kind != Kind.CLASS:  # an item, or a class of another package
+            return base != "builtins.object"  # any other may derive from it
         if base.partition(".")[0] not in packages_of([self._row]):
             return False  # such as one of the standard library
         target = self._target_of(base)

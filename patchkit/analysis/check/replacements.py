@@ -11,7 +11,7 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.target import Target
 
-_ANNOTATED = " only annotates "
+ANNOTATED = " only annotates "
 """Is in the reason that the resolver gives for a name that a class annotates, and does not set."""
 
 
@@ -94,7 +94,7 @@ def _lacks(release: CheckedRelease, target: Target) -> bool:
     """
     if release.state(target) != "absent":
         return False
-    return _ANNOTATED not in release.facts(target).reason
+    return ANNOTATED not in release.facts(target).reason
 
 
 def _place(use: Use) -> _Place:

@@ -49,7 +49,6 @@ class Facts:
         bases: Of a class, those of the release, each `module:qualname` and its fingerprint.
         storage: Of a member of a class, where instances store it, in words; '' if it is an
             attribute of the class itself.
-        is_callable: Of an object that is no function, whether it may be called all the same.
         returned: Of a function, what kind of thing a call returns, in words that `check` compares.
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
         nature: What it is to a change, a value of `Nature`; '' if the source does not tell.
@@ -72,7 +71,6 @@ class Facts:
     wrapped: tuple[tuple[str, int, int], ...] = ()
     bases: tuple[tuple[str, str], ...] = ()
     storage: str = ""
-    is_callable: bool = False
     returned: str = ""
     naming_itself: tuple[str, ...] = ()
     nature: str = ""
@@ -189,7 +187,6 @@ def _with_source(
         wrapped=_wrapped_lines(resolution),
         bases=tuple(bases),
         storage=resolver.storage(resolution),
-        is_callable=resolution.is_callable,
         nature=str(resolution.nature.value),
         returned=_returned(resolution),
         naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),

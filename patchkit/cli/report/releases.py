@@ -193,7 +193,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
     if step.moved_to:
         return _moved(step, previous)
     if previous is None:
-        return ""
+        return step.reason if step.state == "absent" else ""
     was_gone = previous.state == "absent" and previous.moved_to is None
     if step.state == "absent":
         if was_gone:

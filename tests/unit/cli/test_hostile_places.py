@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from analysis.check.released import write_wheels
+from analysis.upstream.server import Shop, serving
 from support.odd_places import PLACES, ending_in
 
 from cli import hostile
@@ -171,3 +174,59 @@ def test_a_secret_of_the_settings_is_never_printed(
     assert SECRET not in printed.out + printed.err
     for file in Path("cache").rglob("*"):
         assert not file.is_file() or SECRET.encode() not in file.read_bytes()
+
+
+def _cut(place: Path, data: bytes) -> None:
+    place.write_bytes(data[: len(data) // 2])
+
+
+def _flipped(place: Path, data: bytes) -> None:
+    middle = len(data) // 2
+    place.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
+
+
+def _longer(place: Path, data: bytes) -> None:
+    place.write_bytes(data + data)
+
+
+DAMAGES = {
+    "cut": _cut,
+    "flipped": _flipped,
+    "longer": _longer,
+    **{name: lambda place, _, put=put: put(place) for name, put in PLACES.items()},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_cache_changes_no_answer(
+    wheels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    """Whatever lies where an entry was, `check` says what it says without a cache."""
+
+    def report() -> object:
+        assert main(["check", "--releases", "up", "--format", "json"]) == 1
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        return json.loads(printed.out)
+
+    write_wheels(wheels, {"2.0": {"mod": "def other(): ..."}})
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    with serving(Shop()) as shop:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{shop.url}/simple")
+        for wheel in wheels.iterdir():
+            shop.files[wheel.name] = wheel.read_bytes()
+        without_cache = report()
+        assert report() == without_cache
+        entries = [file for file in Path("cache").rglob("*") if file.is_file()]
+        assert len(entries) > 4
+        for file in entries:
+            data = file.read_bytes()
+            file.unlink()
+            with contextlib.suppress(FileExistsError):  # made for an entry beside it
+                DAMAGES[name](file, data)
+        assert report() == without_cache
+        assert report() == without_cache

@@ -213,6 +213,15 @@ def test_history_of_what_never_was(
     assert has_hint is bool(meant)
 
 
+def test_history_of_what_is_not_there_says_why(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also if no release has it, so that there is none after which it went."""
+    assert main(["history", "up.mod:ff"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "up.mod has no 'ff'" in lines[-1]
+
+
 def test_history_of_a_patch_says_where_it_broke(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,7 +50,11 @@ def read_plain(file: Path, limit: int) -> bytes:
         UpstreamError: It is no regular file, or larger.
     """
     with open_plain(file) as stream:
-        content = stream.read(limit + 1)
-    if len(content) > limit:
+        # A larger file, of which most may be a hole, is refused before anything of it is read.
+        size = os.fstat(stream.fileno()).st_size
+        content = b""
+        if size <= limit:
+            content = stream.read(limit + 1)
+    if max(size, len(content)) > limit:
         raise UpstreamError(f"it has more than {limit:,} bytes")
     return content

@@ -5,12 +5,15 @@ from patchkit.analysis.upstream.resolving.outside import has_member
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value
 
 
-def may_be_called(lookup: Lookup, value: Value) -> bool:
-    """Whether an object is called, or may be: a partial function, or one with a `__call__`.
+def can_be_called(lookup: Lookup, value: Value) -> bool | None:
+    """Whether an object can be called: a partial function, or one with a `__call__`.
 
     Args:
         lookup: The release.
         value: The object: what a name is assigned to.
+
+    Returns:
+        None if its class may have a `__call__`.
     """
     cls = value.instance_of
     if cls is None:
@@ -18,9 +21,10 @@ def may_be_called(lookup: Lookup, value: Value) -> bool:
     if cls.kind is Kind.OUTSIDE:
         is_partial = cls.dotted == "functools.partial"
         return is_partial or has_member(cls.dotted, "__call__") is True
-    members = lookup.member(cls, "__call__")
     # A class has the `__call__` of its metaclass, its instances do not.
-    return any(
-        member.state != "absent" and not is_of_metaclass(lookup, cls, member)
-        for member in members
-    )
+    states = {
+        member.state
+        for member in lookup.member(cls, "__call__")
+        if not is_of_metaclass(lookup, cls, member)
+    }
+    return None if "undecidable" in states else "present" in states

@@ -110,7 +110,7 @@ def is_of_metaclass(lookup: Lookup, owner: Value, attribute: Value) -> bool:
         bases = {ancestor.dotted for ancestor in mro(lookup, owner)}
         return is_only_of_metaclass(definer, name, is_base=definer in bases)
     meta = metaclass(lookup, owner)
-    if meta is None or not meta.has_class_statement:
+    if meta is None or not meta.has_class_statement or not attribute.module:
         return False
     definer_names = (attribute.module, attribute.qualname.rpartition(".")[0])
     return any(

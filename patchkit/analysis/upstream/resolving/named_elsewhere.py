@@ -5,10 +5,11 @@ A class answers for the attributes of its metaclass, and an object for the prope
 
 import ast
 
-from patchkit.analysis.upstream.resolving.classes import class_effects
+from patchkit.analysis.upstream.resolving.classes import class_effects, mro
 from patchkit.analysis.upstream.resolving.field_calls import option_value
 from patchkit.analysis.upstream.resolving.metaclasses import is_of_metaclass
 from patchkit.analysis.upstream.resolving.natures import Nature, nature_of
+from patchkit.analysis.upstream.resolving.standard_library import standard_object
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
     Kind,
@@ -24,6 +25,7 @@ OF_TUPLE = "an item of a tuple"
 OF_OBJECT = "the one that every object has"
 OF_SLOT = "by which each object has a value of its own"
 OF_FROZEN = "of an object whose class is frozen"
+OF_OPERATOR = "the function of an operator, which torch goes on calling"
 _FOUND_ON_CLASSES = METHODS | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds of methods that objects have from their class."""
 
@@ -70,8 +72,16 @@ def _of_object(lookup: Lookup, cls: Value, member: Value, name: str) -> str:
         return OF_CLASS
     if member.kind in _FOUND_ON_CLASSES and is_looked_up_on_type(name):
         return OF_CLASS
-    if cls.has_class_statement:
-        options = class_effects(lookup, cls).options
-        if "frozen" in options and option_value(options["frozen"]):
-            return OF_FROZEN
+    found = standard_object(member.dotted)
+    if found and hasattr(type(found.value), "__set__"):
+        return OF_CLASS  # such as a property of the standard library
+    owners: Values = (cls,)
+    if member.kind is Kind.FIELD and cls.has_class_statement:
+        # What derives from a frozen class, and is no dataclass itself, keeps the fields of that.
+        owners = mro(lookup, cls)
+    for owner in owners:
+        if owner.has_class_statement:
+            options = class_effects(lookup, owner).options
+            if option_value(options.get("frozen")):
+                return OF_FROZEN
     return ""

@@ -13,7 +13,7 @@ from types import (
     ModuleType,
 )
 
-from patchkit.analysis.upstream.resolving.callables import may_be_called
+from patchkit.analysis.upstream.resolving.callables import can_be_called
 from patchkit.analysis.upstream.resolving.machinery import (
     DATA_OF_CLASSES,
     OF_PYDANTIC_DATACLASS,
@@ -100,7 +100,10 @@ def nature_of(lookup: Lookup, value: Value) -> Nature:
         return _item(lookup, value)
     if value.kind not in _VALUES or not value.is_sure:
         return Nature.UNKNOWN
-    if may_be_called(lookup, value):
+    is_called = can_be_called(lookup, value)
+    if is_called is None:
+        return Nature.UNKNOWN
+    if is_called:
         return Nature.OBJECT
     return Nature.SLOT if name == "__weakref__" else Nature.VALUE
 
@@ -145,11 +148,16 @@ def _outside(value: Value) -> Nature:
         return Nature.VALUE  # though `type` answers for it, which keeps it in a slot
     model = _MODELS.get(as_typing(owner), "builtins.object")
     found = standard_object(value.dotted)
+    if name == "__hash__" and (found is None or found.value is not None):
+        # It is None, if a class that derives from this one has an `__eq__` of its own.
+        return Nature.UNKNOWN
     # `typing.NamedTuple` is a function, whose attributes no named tuple has.
     if found is not None and as_typing(owner) not in _MODELS:
         return _seen(found.value)
     if not is_listed(owner):
-        return Nature.ROUTINE if name == name.lower() else Nature.UNKNOWN
+        # What is assigned another name, as in `SMALL = torch.uint8`, is as often a value.
+        is_function = name == name.lower() and not value.nodes
+        return Nature.ROUTINE if is_function else Nature.UNKNOWN
     if name in SLOTS_OF_CLASSES:
         return Nature.SLOT
     if name in DATA_OF_CLASSES or _is_data_of_pydantic(name):

@@ -4,14 +4,16 @@ from copy import copy
 from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, ReleaseSource
-from patchkit.analysis.upstream.resolving.callables import may_be_called
 from patchkit.analysis.upstream.resolving.classes import mro
 from patchkit.analysis.upstream.resolving.constructors import call_signature
 from patchkit.analysis.upstream.resolving.deciding import Platform
 from patchkit.analysis.upstream.resolving.importer_changes import changed_where_imported
 from patchkit.analysis.upstream.resolving.literals import item_of
 from patchkit.analysis.upstream.resolving.module_tree import Modules, lines_of
-from patchkit.analysis.upstream.resolving.named_elsewhere import named_elsewhere
+from patchkit.analysis.upstream.resolving.named_elsewhere import (
+    OF_OPERATOR,
+    named_elsewhere,
+)
 from patchkit.analysis.upstream.resolving.natures import TO_CALL, Nature, nature_of
 from patchkit.analysis.upstream.resolving.release_lookup import ReleaseLookup
 from patchkit.analysis.upstream.resolving.storage import HOOKS, VALUES, instance_storage
@@ -26,6 +28,7 @@ from patchkit.analysis.upstream.resolving.values import (
 )
 from patchkit.analysis.upstream.resolving.wrapped import (
     WrappedCode,
+    is_of_operator,
     operator_values,
     wrapped_by,
 )
@@ -155,11 +158,6 @@ class Resolution:
         return signatures.pop()
 
     @cached_property
-    def is_callable(self) -> bool:
-        """Whether it is an object that is no function, and may be called all the same."""
-        return any(may_be_called(self._lookup, variant) for variant in self._deciding)
-
-    @cached_property
     def nature(self) -> Nature:
         """What it is to a change; `UNKNOWN` where the source does not tell, or it depends."""
         natures = {nature_of(self._lookup, variant) for variant in self._deciding}
@@ -285,8 +283,9 @@ class Resolver:
             Words for the report, such as "a member of an enum"; '' for an attribute of the class.
         """
         target = resolution.target
-        if len(target.steps) < 2:
-            return ""  # a module, or a name of one
+        if len(target.steps) < 2:  # a module, or a name of one
+            is_of_torch = all(map(is_of_operator, resolution.variants))
+            return OF_OPERATOR if is_of_torch else ""
         name = target.steps[-1]
         holder = self.resolve(target.holder)
         elsewhere = named_elsewhere(

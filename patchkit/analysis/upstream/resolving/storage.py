@@ -20,7 +20,10 @@ from patchkit.analysis.upstream.resolving.values import (
 _STRUCT_HOOKS = ("__new__", "__init__", "__post_init__")
 _MEMBER_HOOKS = ("__new__", "__init__", "_generate_next_value_")
 _ATTRS_HOOKS = ("__attrs_pre_init__", "__attrs_post_init__")
-HOOKS = frozenset({*_STRUCT_HOOKS, *_MEMBER_HOOKS, *_ATTRS_HOOKS, "__slots__"})
+_CTYPES_HOOK = "_fields_"
+HOOKS = frozenset(
+    {*_STRUCT_HOOKS, *_MEMBER_HOOKS, *_ATTRS_HOOKS, _CTYPES_HOOK, "__slots__"}
+)
 """Names that are read only while a class of some kind, or a member of it, is created."""
 VALUES = (Kind.FIELD, Kind.CONSTANT, Kind.ASSIGNMENT)
 """Kinds of values that may be stored in instances, though the body of the class binds them."""
@@ -72,6 +75,8 @@ def _read_once(kind: str, owner: Value, name: str) -> str:
     """
     if name == "__slots__":
         return "which Python reads only once"
+    if kind == "ctypes" and name == _CTYPES_HOOK:
+        return "which ctypes reads only once"
     if kind == "struct" and name in _STRUCT_HOOKS:
         return "a hook that msgspec looks for only once"
     if kind == "attrs" and name in _ATTRS_HOOKS:

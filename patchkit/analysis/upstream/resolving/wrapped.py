@@ -316,6 +316,24 @@ def _function_of_operator(
     return arguments.get("op_func")
 
 
+def is_of_operator(function: Value) -> bool:
+    """Whether a module makes a function an operator of the same name, on any platform.
+
+    Args:
+        function: The function, or any other value.
+    """
+    name = function.qualname
+    if not name or function.tree is None or b"custom_op" not in function.tree.source:
+        return False
+    package = function.module.partition(".")[0]
+    operator = f"{package}::{name.strip('_').removesuffix('_impl')}"
+    return any(
+        isinstance(statement, ast.Expr)
+        and dotted(_function_of_operator(statement, package, operator)) == name
+        for statement in function.tree.tree.body
+    )
+
+
 def _operators_of_decorators(function: ast.FunctionDef) -> Iterator[ast.expr]:
     """List the first argument of each `@custom_op(…)`, which names the operator."""
     for decorator in function.decorator_list:

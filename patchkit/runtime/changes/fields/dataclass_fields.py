@@ -9,7 +9,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from patchkit.runtime.changes.built_classes import FIELDS, is_pydantic, subclasses_with
 from patchkit.runtime.changes.context import PreparedLayers
@@ -83,8 +83,13 @@ def _stand_in(cls: type, fields: Fields) -> type:
     }
     stand_in = type(cls.__name__, (), namespace)
     for name, definition in fields.items():
-        # The decorator writes to the field that it finds: so it gets a copy.
-        setattr(stand_in, name, copy(definition))
+        # The text "ClassVar[int]" would be looked up in the module of the class, which need not
+        # have imported what the module of a base has.
+        if "CLASSVAR" in str(definition._field_type):  # noqa: SLF001 - not told otherwise
+            stand_in.__annotations__[name] = ClassVar
+        else:
+            # The decorator writes to the field that it finds: so it gets a copy.
+            setattr(stand_in, name, copy(definition))
     return stand_in
 
 

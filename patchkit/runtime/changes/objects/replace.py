@@ -194,10 +194,11 @@ def _refuse_present(label: str, location: Location, context: Context) -> None:
     is_inherited = not own and not isinstance(name, Item)
     if value is MISSING:
         return
-    if is_inherited and vars(object).get(str(name)) is value:
-        return  # inherited from `object`, as by every class
-    if name == "__hash__" and value is None:
-        return  # the mark of a class whose objects have no hash
+    # What every class inherits from `object`; and the mark of a class whose objects have no hash.
+    if (is_inherited and vars(object).get(str(name), MISSING) is value) or (
+        name == "__hash__" and value is None
+    ):
+        return
     whose = "upstream"
     if context.sites.is_patched(owner, name):
         whose = "another patch adds or changes the same, and upstream or that one"

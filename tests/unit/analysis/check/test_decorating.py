@@ -85,6 +85,10 @@ STATIC = "class C:\n    @staticmethod\n    def f(a): ..."
         ("C.f", "bare", "class C:\n    def f(self): ...", ["PK103"]),
         ("c.f", "narrow", f"{METHOD}\nc = C()", []),
         ("c.f", "with_self", f"{METHOD}\nc = C()", ["PK103"]),
+        ("c.f", "notes", f"{METHOD}\nc = C()", ["PK102"]),
+        ("c.f", "notes", f"{STATIC}\nc = C()", []),
+        ("C.f", "notes", METHOD, []),
+        ("t['f']", "notes", f"{FUNCTION}\nt = {{'f': f}}", []),
         ("f", "slow", "def f(*a): ...", ["PK102"]),
         ("f", "slow", "async def f(*a): ...", []),
         ("f", "nothing", FUNCTION, ["PK102"]),
@@ -107,7 +111,7 @@ def test_what_a_decorator_takes_and_returns(
     world: World, target: str, by: str, mod: str, expected: list[str]
 ) -> None:
     """What the source is sure to say is found; what it leaves open is left to the run time."""
-    change = f"Decorate('up.mod:{target}', by={by!r})"
+    change = f"Decorate({'up.mod:' + target!r}, by={by!r})"
     world.pack(row("p", "patch_a", change), patch_a=BODY)
     report = checked([subject("1.0", mod=mod)])
     assert [code for code in codes(report) if code[:3] in {"PK1", "PK5"}] == expected

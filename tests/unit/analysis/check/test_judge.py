@@ -22,8 +22,9 @@ DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass C:\n    y: int = 
 SETS = "AfterImport('up.mod', call='g', sets=('up.mod:f',))"
 SETS_FIELD = "AfterImport('up.mod', call='g', sets=('up.mod:C.x',))"
 ADD_SLOTS = "Add('up.mod:C.__slots__', by='N')"
+LAYOUT = "Replace('up.mod:C._fields_', by='N')"
 ADD_HOOK = "Add('up.mod:C.__post_init__', by='g')"
-IMPORTS = "import attrs, dataclasses, enum, msgspec, typing\n"
+IMPORTS = "import attrs, ctypes, dataclasses, enum, msgspec, typing\n"
 SUPER = "class C:\n    def m(self): super(C, self).m()\n"
 
 
@@ -100,6 +101,13 @@ SUPER = "class C:\n    def m(self): super(C, self).m()\n"
         ("Add('up.mod:C.register', by='g')", "import abc\nclass C(abc.ABC): ...", []),
         ("Add('up.mod:C.__call__', by='g')", "import abc\nclass C(abc.ABC): ...", []),
         ("Add('up.mod:C.f', by='g')", "class M(type):\n    def f(c): ...\n" + MADE, []),
+        ("Add('up.mod:C.x', by='g')", "class M(type):\n    def f(c): ...\n" + MADE, []),
+        (
+            "Add('up.mod:C.x', by='g')",
+            "from enum import Enum, EnumMeta\nclass M(EnumMeta): ...\n"
+            "class C(Enum, metaclass=M): ...",
+            [],
+        ),
         (
             "Add('up.mod:C.f', by='g')",
             "class M(type):\n    @property\n    def f(c): ...\n" + MADE,
@@ -150,6 +158,7 @@ def test_each_change_has_its_needs(
 
 REPLACE_BY = "Replace('up.mod:{}', by='N')"
 WRAP_OF = "Wrap('up.mod:{}', by='w')"
+REPLACE_BY_G = "Replace('up.mod:{}', by='g')"
 KINDS = """
 import abc, dataclasses, enum, json, out, typing
 from functools import reduce, wraps
@@ -171,7 +180,16 @@ class Pair(typing.NamedTuple):
     x: int = 1
 @out.side
 class Made: ...
+class Called:
+    def __call__(self): ...
+@out.side
+class Open: ...
+class OfOpen(Open): ...
 frozen = Frozen()
+called = Called()
+uncalled = C()
+open = OfOpen()
+alias = out.side
 TABLE = {"c": C, "n": 1, "f": lambda: 1}
 """
 
@@ -184,6 +202,7 @@ TABLE = {"c": C, "n": 1, "f": lambda: 1}
         (WRAP_OF, "C.__dict__", ["PK102"]),
         (WRAP_OF, "C.__class__", ["PK102"]),
         (WRAP_OF, "C.__eq__", []),
+        (WRAP_OF, "C.__hash__", ["PK104"]),
         (WRAP_OF, "A._abc_impl", ["PK102"]),
         (WRAP_OF, "Pair._fields", ["PK102"]),
         (WRAP_OF, "Level.LOW.__add__", ["PK102"]),
@@ -198,6 +217,10 @@ TABLE = {"c": C, "n": 1, "f": lambda: 1}
         (WRAP_OF, "TABLE['n']", ["PK102"]),
         (WRAP_OF, "TABLE['f']", []),
         (WRAP_OF, "frozen.m", ["PK102"]),
+        (WRAP_OF, "called", []),
+        (WRAP_OF, "uncalled", ["PK102"]),
+        (WRAP_OF, "open", ["PK104"]),
+        (WRAP_OF, "alias", ["PK104"]),
         (REPLACE_BY, "C.__doc__", []),
         (REPLACE_BY, "C.__module__", []),
         (REPLACE_BY, "C.__dict__", ["PK102"]),
@@ -340,6 +363,8 @@ def test_an_attribute_of_instances_is_told_by_its_method(
         ),
         (HOOK, "class C(enum.Enum):\n    def __init__(self, x): ...", []),
         (ADD_SLOTS, "class C: ...", ["PK102"]),
+        (LAYOUT, "class C(ctypes.Structure):\n    _fields_ = []", ["PK102"]),
+        (LAYOUT, "class C:\n    _fields_ = []", []),
         (ADD_HOOK, "class C: ...", []),
         (ADD_HOOK, "class C(msgspec.Struct):\n    x: int = 1", ["PK102"]),
     ],
@@ -516,3 +541,100 @@ def test_members_and_parts_of_functions_are_broken(
     world.pack(row("p", "patch_a", change), patch_a="N = 1\ndef g(self): ...\n")
     report = checked([subject("1.0", mod=IMPORTS + SPECIAL)])
     assert codes(report) == expected
+
+
+HELD_CLASSES = """
+import threading
+from outside import Lazy, Lazy as LAZY
+from pydantic import BaseModel
+from threading import Thread
+class C: ...
+class Sub(C): ...
+class Worker(Thread): ...
+TABLE = {"c": C, "thread": Thread}
+"""
+CLASSES = """
+import threading
+from outside import Lazy
+from pydantic import BaseModel
+from up.mod import C, Sub, Worker
+class Loose: ...
+class Unknown(Lazy): ...
+class OfC(C): ...
+class OfSub(Sub): ...
+class OfThread(threading.Thread): ...
+class OfTimer(threading.Timer): ...
+class OfWorker(Worker): ...
+class OfModel(BaseModel): ...
+def function(): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "by", "expected"),
+    [
+        ("TABLE['c']", "Loose", ["PK102"]),
+        ("TABLE['c']", "OfC", []),
+        ("TABLE['c']", "OfSub", []),
+        ("TABLE['c']", "function", ["PK102"]),
+        ("TABLE['thread']", "Loose", ["PK102"]),
+        ("TABLE['thread']", "OfTimer", []),
+        ("Thread", "Loose", ["PK102"]),
+        ("Thread", "Unknown", []),
+        ("Thread", "OfThread", []),
+        ("Thread", "OfTimer", []),
+        ("Thread", "OfWorker", []),
+        ("Thread", "function", ["PK102"]),
+        ("BaseModel", "Loose", ["PK104"]),
+        ("Lazy", "Loose", ["PK104"]),
+        ("Lazy", "Unknown", []),
+        ("LAZY", "Loose", []),
+        ("BaseModel", "OfModel", []),
+    ],
+)
+def test_a_class_that_a_table_or_another_package_holds_is_one(
+    world: World, target: str, by: str, expected: list[str]
+) -> None:
+    """What replaces it derives from it, wherever it is defined; of other names that is open."""
+    change = f"Replace({'up.mod:' + target!r}, by={by!r})"
+    world.pack(row("p", "patch_a", change), patch_a=CLASSES)
+    assert codes(checked([subject("1.0", mod=HELD_CLASSES)])) == expected
+
+
+OPERATORS = """
+import torch
+from out import direct_register_custom_op
+def plain(a): ...
+def attend(a): ...
+def _attend_fake(a): ...
+def _mix(a): ...
+def other(a): ...
+@torch.library.custom_op("up::made", mutates_args=())
+def made(a): ...
+direct_register_custom_op("attend", attend, fake_impl=_attend_fake)
+direct_register_custom_op(op_name="up::mix", op_func=_mix)
+direct_register_custom_op("other_name", other)
+if torch.cuda.is_available():
+    direct_register_custom_op("plain", plain)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "expected"),
+    [
+        (WRAP_OF, "attend", ["PK102"]),
+        (REPLACE_BY_G, "attend", ["PK102"]),
+        (REPLACE_BY_G, "plain", []),
+        (WRAP_OF, "torch.ops.up.attend", []),
+        (WRAP_OF, "_attend_fake", []),
+        (WRAP_OF, "_mix", ["PK102"]),
+        (WRAP_OF, "other", []),
+        (WRAP_OF, "plain", []),
+    ],
+)
+def test_the_function_of_an_operator_is_called_by_torch(
+    world: World, change: str, target: str, expected: list[str]
+) -> None:
+    """What takes its place is not called; the operator is what can be changed."""
+    world.pack(row("p", "patch_a", change.format(target)), patch_a=BODY)
+    assert codes(checked([subject("1.0", mod=OPERATORS)])) == expected

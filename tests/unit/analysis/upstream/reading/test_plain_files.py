@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,18 @@ def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
         read_plain(tmp_path / "hole", 1000)
     (tmp_path / "plain").write_bytes(b"a" * 1000)
     assert read_plain(tmp_path / "plain", 1000) == b"a" * 1000
+
+
+def test_nothing_is_read_of_a_file_that_is_too_large(tmp_path: Path) -> None:
+    """Its size is enough to refuse it, however much may be read of others."""
+    PLACES["hole"](tmp_path / "hole")
+    tracemalloc.start()
+    try:
+        with pytest.raises(UpstreamError, match="it has more than"):
+            read_plain(tmp_path / "hole", 64 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def entries(customer: Customer) -> list[Path]:

@@ -5,7 +5,9 @@ import dataclasses
 import inspect
 import itertools
 import pickle
+import sys
 import typing
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -337,3 +339,37 @@ class Thing(metaclass=Guarded):
     with pytest.raises(TargetError, match="AttributeError: guarded"):
         upstream.apply(AddField("upstream:Thing", "extra", "int", 3))
     assert_same(before, held(upstream.module.Thing))
+
+
+BASE = """
+from __future__ import annotations
+import dataclasses
+from typing import ClassVar
+@dataclasses.dataclass
+class Base:
+    table: ClassVar[dict] = {}
+    limit: ClassVar[int] = 1
+    first: int = 1
+"""
+DERIVED = """
+import dataclasses as dc
+from upstream_base import Base
+@dc.dataclass
+class Derived(Base):
+    second: int = 2
+"""
+
+
+def test_what_is_no_field_of_a_base_in_another_module_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`"ClassVar[dict]"` is one, whether or not the module of the subclass has that name."""
+    base = ModuleType("upstream_base")
+    monkeypatch.setitem(sys.modules, "upstream_base", base)
+    exec(compile(BASE, "upstream_base", "exec", dont_inherit=True), vars(base))
+    for upstream in upstream_of(DERIVED):
+        undo = upstream.apply(AddField("upstream:Derived", "extra", int, 3))
+        derived = upstream.module.Derived(extra=4)
+        assert vars(derived) == {"first": 1, "second": 2, "extra": 4}
+        undo()
+        assert vars(upstream.module.Derived()) == {"first": 1, "second": 2}

@@ -80,3 +80,23 @@ def test_two_patches_of_one_default(upstream: Upstream) -> None:
     assert upstream.module.Standard().limit == 5
     undo_first()
     assert_same(before, held(upstream.module.Standard))
+
+
+CLASS_VARIABLE = """
+from typing import ClassVar
+@dc.dataclass
+class Counted:
+    table: ClassVar[list] = []
+    first: int = 1
+"""
+
+
+def test_a_class_variable_is_replaced_as_it_is(upstream: Upstream) -> None:
+    """A mutable one is shared by all instances, and no default of a field."""
+    execute(upstream, CLASS_VARIABLE)
+    cls = upstream.module.Counted
+    before = held(cls)
+    undo = upstream.apply(Replace("upstream:Counted.table", by="NUMBERS"))
+    assert cls(first=2).table is upstream.body.NUMBERS
+    undo()
+    assert_same(before, held(cls))

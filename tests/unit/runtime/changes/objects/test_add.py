@@ -26,6 +26,7 @@ ROWS = [1, 2]
 NAMES = {1}
 FIXED = types.MappingProxyType({'a': 1})
 class Base:
+    nothing = None
     def inherited(self): return 'base'
 class Thing(Base):
     own = 1
@@ -121,6 +122,7 @@ def test_a_property_and_a_cached_property_are_added(bench: Bench) -> None:
         ("there", "upstream has it: found 1"),
         ("Thing.own", "upstream has it: found 1"),
         ("Thing.inherited", r"upstream's upstream\.Base has it"),
+        ("Thing.nothing", r"upstream's upstream\.Base has it: found None"),
         ("thing.inherited", r"upstream's upstream\.Base has it"),
         ("thing.own", r"upstream's upstream\.Thing has it"),
         ("TABLE['a']", "upstream has it: found 1"),

@@ -1,0 +1,59 @@
+"""To which classes a field can be added: what the process refuses is a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.packages import row
+
+from analysis.check.released import checked, codes, subject
+
+if TYPE_CHECKING:
+    from support.packages import World
+
+SOURCE = """
+import dataclasses
+from dataclasses import dataclass
+from outside import Lazy
+from typing import ClassVar
+@dataclass
+class Counted:
+    count: ClassVar[int]
+    size: int = 1
+@dataclass
+class Named:
+    size: int = 1
+    @classmethod
+    def name(cls):
+        cls._fields = ("size",)
+class Plain:
+    count: ClassVar[int]
+@dataclass
+class OfPlain(Plain):
+    size: int = 1
+@dataclass
+class OfCounted(Counted):
+    depth: int = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "expected"),
+    [
+        ("Counted", "extra", []),
+        ("Counted", "count", ["PK104"]),
+        ("OfCounted", "count", ["PK104"]),
+        ("OfPlain", "count", ["PK104"]),
+        ("Named", "_fields", ["PK104"]),
+        ("Named", "extra", []),
+        ("Lazy", "extra", ["PK104"]),
+    ],
+)
+def test_a_field_is_added_where_python_makes_room(
+    world: World, target: str, name: str, expected: list[str]
+) -> None:
+    """What may be a field, as a `ClassVar` without a value, or no dataclass, is left open."""
+    change = f"AddField('up.mod:{target}', {name!r}, int, 0)"
+    world.pack(row("p", "patch_a", change), patch_a="")
+    assert codes(checked([subject("1.0", mod=SOURCE)])) == expected
