@@ -17,9 +17,8 @@ from benchmarks.samples import folder, has_module
 from benchmarks.sessions import session_of
 from patchkit.core.rows.declaration import Role
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import is_pydantic
 from patchkit.runtime.changes.objects.kernels import operator_at
-from patchkit.runtime.changes.owners import Location
+from patchkit.runtime.changes.owners import Location, is_pydantic
 from patchkit.runtime.changes.sites import Sites
 
 if TYPE_CHECKING:

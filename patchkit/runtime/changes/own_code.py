@@ -10,8 +10,14 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from patchkit.core.record import Record, field
-from patchkit.runtime.changes.built_classes import is_decorated
-from patchkit.runtime.changes.owners import CACHED, MISSING, WRAPPERS, inside, namespace
+from patchkit.runtime.changes.owners import (
+    CACHED,
+    MISSING,
+    WRAPPERS,
+    inside,
+    is_decorated,
+    namespace,
+)
 from patchkit.runtime.changes.site import Site
 
 _WRAP = "patchkit.runtime.changes.objects.wrap"

@@ -32,6 +32,13 @@ WRAPPERS: Any = (staticmethod, classmethod, MethodType, property, *_PARTIALS)
 """Types of objects that `inside` looks into."""
 
 
+FIELDS = "__dataclass_fields__"
+"""In the dict of every dataclass, pydantic's included: its fields by name."""
+
+DECORATORS = "__pydantic_decorators__"
+"""In the dict of every pydantic dataclass and model, and of nothing else."""
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "<missing>"
@@ -343,17 +350,51 @@ def inside(value: Any) -> tuple[Any, ...]:
     return ()
 
 
-def held_elsewhere(values: list[Any]) -> list[Any]:
-    """Return the values of a list that something else refers to, if only by a weak reference.
+def is_pydantic(cls: type) -> bool:
+    """Whether pydantic built this very class, and not only a base of it.
 
     Args:
-        values: The list. Nothing else of the caller may refer to its items.
+        cls: Any class.
     """
-    # The count for an object in one list only, with the references that loop and call add.
-    lone = [object()]
-    (least_count,) = [sys.getrefcount(value) for value in lone]
-    return [
-        value
-        for value in values
-        if sys.getrefcount(value) > least_count or getweakrefcount(value)
-    ]
+    return DECORATORS in vars(cls)
+
+
+def is_decorated(value: Any) -> bool:
+    """Whether an object was made by pydantic's `@field_validator` and the like.
+
+    Args:
+        value: The value of an attribute of a class.
+    """
+    return "decorator_info" in getattr(value, "__dict__", ())
+
+
+def is_built(owner: Any) -> bool:
+    """Whether an object is a dataclass or a pydantic class, which is generated from its members.
+
+    Args:
+        owner: Any object.
+    """
+    return isinstance(owner, type) and (FIELDS in vars(owner) or is_pydantic(owner))
+
+
+def subclasses_with(cls: type, key: str) -> list[type]:
+    """Return the subclasses of a class that have an attribute of their own, and do not inherit it.
+
+    Args:
+        cls: The class.
+        key: The name of the attribute, such as `__dataclass_fields__`.
+
+    Returns:
+        The subclasses, also indirect ones, bases first: those have a shorter `__mro__`.
+    """
+    subclasses: dict[type, None] = {}
+    pending = [cls]
+    while pending:
+        parent = pending.pop()
+        children: list[type] = type.__subclasses__(parent)
+        for child in children:
+            if child not in subclasses:
+                subclasses[child] = None
+                pending.append(child)
+    having = [subclass for subclass in subclasses if key in vars(subclass)]
+    return sorted(having, key=lambda subclass: len(subclass.__mro__))

@@ -7,10 +7,12 @@ Its copies (`from module import name` in other modules) get each new value, too.
 be a copy of another one, its source: a new value there becomes the original here.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
+from weakref import getweakrefcount
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.target import Item, TargetStep
@@ -20,7 +22,6 @@ from patchkit.runtime.changes.owners import (
     MISSING,
     SiteKey,
     function_of,
-    held_elsewhere,
     read,
     restore,
     words,
@@ -368,3 +369,19 @@ def _refusal(refused: list[str]) -> str:
         f"cannot repoint the read-only copies {', '.join(refused)}; "
         "make them writable or exclude them by `rebind`"
     )
+
+
+def held_elsewhere(values: list[Any]) -> list[Any]:
+    """Return the values of a list that something else refers to, if only by a weak reference.
+
+    Args:
+        values: The list. Nothing else of the caller may refer to its items.
+    """
+    # The count for an object in one list only, with the references that loop and call add.
+    lone = [object()]
+    (least_count,) = [sys.getrefcount(value) for value in lone]
+    return [
+        value
+        for value in values
+        if sys.getrefcount(value) > least_count or getweakrefcount(value)
+    ]

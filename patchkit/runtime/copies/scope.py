@@ -11,8 +11,13 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleTyp
 from typing import Any, NamedTuple
 
 from patchkit.core.rows.target import TargetStep
-from patchkit.runtime.changes.built_classes import is_built
-from patchkit.runtime.changes.owners import MISSING, function_of, inside, namespace
+from patchkit.runtime.changes.owners import (
+    MISSING,
+    function_of,
+    inside,
+    is_built,
+    namespace,
+)
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.imports.half_imported import (

@@ -22,7 +22,6 @@ from patchkit.core.rows.declaration import (
 )
 from patchkit.core.rows.target import Target
 from patchkit.errors import ApplyError
-from patchkit.runtime.changes.built_classes import is_built
 from patchkit.runtime.changes.context import (
     Context,
     Prepared,
@@ -31,6 +30,7 @@ from patchkit.runtime.changes.context import (
     route_of,
     unwind,
 )
+from patchkit.runtime.changes.owners import is_built
 from patchkit.runtime.changes.site import Site
 from patchkit.runtime.changes.sites import Sites
 from patchkit.runtime.copies.scope import compiled_left, scope_of

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, get_origin
 from patchkit.core.rows.declaration import AddField
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import FIELDS, is_pydantic, subclasses_with
 from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.fields.dataclass_fields import (
     LateDefault,
@@ -19,7 +18,14 @@ from patchkit.runtime.changes.fields.dataclass_fields import (
     options,
     parts_of,
 )
-from patchkit.runtime.changes.owners import MISSING, Location, locate
+from patchkit.runtime.changes.owners import (
+    FIELDS,
+    MISSING,
+    Location,
+    is_pydantic,
+    locate,
+    subclasses_with,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 

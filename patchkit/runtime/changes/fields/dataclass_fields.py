@@ -11,9 +11,13 @@ from functools import partial
 from types import FunctionType
 from typing import Any, ClassVar
 
-from patchkit.runtime.changes.built_classes import FIELDS, is_pydantic, subclasses_with
 from patchkit.runtime.changes.context import PreparedLayers
-from patchkit.runtime.changes.owners import Location
+from patchkit.runtime.changes.owners import (
+    FIELDS,
+    Location,
+    is_pydantic,
+    subclasses_with,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 

@@ -16,8 +16,7 @@ import gc
 from collections.abc import Iterable
 from typing import Any
 
-from patchkit.runtime.changes.built_classes import subclasses_with
-from patchkit.runtime.changes.owners import namespace
+from patchkit.runtime.changes.owners import namespace, subclasses_with
 
 _CACHE = "__msgspec_cache__"
 

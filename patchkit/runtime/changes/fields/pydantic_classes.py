@@ -17,15 +17,16 @@ from copy import copy
 from dataclasses import is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from patchkit.runtime.changes.built_classes import (
+from patchkit.runtime.changes.fields.dataclass_fields import generated
+from patchkit.runtime.changes.owners import (
     DECORATORS,
     FIELDS,
+    MISSING,
     is_decorated,
     is_pydantic,
+    namespace,
     subclasses_with,
 )
-from patchkit.runtime.changes.fields.dataclass_fields import generated
-from patchkit.runtime.changes.owners import MISSING, namespace
 
 Tables = dict[str, dict[str, Any]]
 """Decorated methods: by the category of their decorator, and by name."""

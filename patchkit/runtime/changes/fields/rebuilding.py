@@ -14,12 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from patchkit.errors import TargetError, UndoError
-from patchkit.runtime.changes.built_classes import (
-    DECORATORS,
-    FIELDS,
-    is_pydantic,
-    subclasses_with,
-)
 from patchkit.runtime.changes.context import PreparedLayers, unwind
 from patchkit.runtime.changes.fields.dataclass_fields import (
     options,
@@ -41,7 +35,13 @@ from patchkit.runtime.changes.fields.type_adapters import (
     adapters_of,
     rebuild_adapter,
 )
-from patchkit.runtime.changes.owners import MISSING
+from patchkit.runtime.changes.owners import (
+    DECORATORS,
+    FIELDS,
+    MISSING,
+    is_pydantic,
+    subclasses_with,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 

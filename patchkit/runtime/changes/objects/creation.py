@@ -11,11 +11,17 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import subclasses_with
 from patchkit.runtime.changes.calling import may_call
 from patchkit.runtime.changes.context import Context, PreparedLayers
 from patchkit.runtime.changes.foreign import described
-from patchkit.runtime.changes.owners import CACHED, Location, inside, namespace, peek
+from patchkit.runtime.changes.owners import (
+    CACHED,
+    Location,
+    inside,
+    namespace,
+    peek,
+    subclasses_with,
+)
 from patchkit.runtime.changes.site import Layer, Site
 from patchkit.runtime.changes.sites import Sites
 

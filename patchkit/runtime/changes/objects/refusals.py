@@ -18,14 +18,16 @@ from typing import Any
 
 from patchkit.core.rows.target import Item, is_looked_up_on_type
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import (
+from patchkit.runtime.changes.objects.kernels import is_kernel
+from patchkit.runtime.changes.owners import (
+    CACHED,
     FIELDS,
+    MISSING,
+    Location,
     is_built,
     is_decorated,
     subclasses_with,
 )
-from patchkit.runtime.changes.objects.kernels import is_kernel
-from patchkit.runtime.changes.owners import CACHED, MISSING, Location
 
 _HEAP = 1 << 9
 """CPython's flag `Py_TPFLAGS_HEAPTYPE`: the class was created at run time."""

@@ -20,7 +20,6 @@ from typing import Any, cast
 from patchkit.core.rows.declaration import Wrap
 from patchkit.core.rows.target import Item
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import is_decorated
 from patchkit.runtime.changes.context import Context, Prepared, PreparedLayers
 from patchkit.runtime.changes.objects.kernels import (
     is_kernel,
@@ -35,6 +34,7 @@ from patchkit.runtime.changes.owners import (
     Location,
     inherited,
     inside,
+    is_decorated,
     locate,
     locate_free,
     namespace,

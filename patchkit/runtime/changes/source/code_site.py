@@ -17,7 +17,7 @@ from patchkit.core.text.rewriting import (
     rewrite,
 )
 from patchkit.errors import TargetError, UndoError
-from patchkit.runtime.changes.owners import held_elsewhere
+from patchkit.runtime.changes.site import held_elsewhere
 from patchkit.runtime.changes.source.recompile import Source, publish
 
 Rank = tuple[int, int]

@@ -11,8 +11,15 @@ import pytest
 from support.packages import module_of
 
 from patchkit.errors import TargetError
-from patchkit.runtime.changes.built_classes import is_built, is_decorated, is_pydantic
-from patchkit.runtime.changes.owners import MISSING, locate, namespace, read
+from patchkit.runtime.changes.owners import (
+    MISSING,
+    is_built,
+    is_decorated,
+    is_pydantic,
+    locate,
+    namespace,
+    read,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
