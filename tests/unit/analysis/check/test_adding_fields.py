@@ -27,6 +27,14 @@ class Named:
     @classmethod
     def name(cls):
         cls._fields = ("size",)
+def config(cls):
+    for name in names_of(cls):
+        setattr(cls, name, 1)
+    return cls
+@config
+@dataclass
+class Configured:
+    size: int = 1
 class Plain:
     count: ClassVar[int]
 @dataclass
@@ -48,6 +56,7 @@ class OfCounted(Counted):
         ("Named", "_fields", ["PK104"]),
         ("Named", "extra", []),
         ("Lazy", "extra", ["PK104"]),
+        ("Configured", "extra", []),  # as vLLM's configurations are
     ],
 )
 def test_a_field_is_added_where_python_makes_room(
