@@ -59,10 +59,12 @@ def test_the_rows_do_what_the_pile_does(pile: Pile, tmp_path: Path) -> None:
 
 
 def test_each_registration_is_a_row(tmp_path: Path) -> None:
-    """vllm-rbln registers its patches: 50 with those of a loop."""
+    """vllm-rbln registers its patches: 50 with those of a loop, one of which cannot be a row."""
     (pile,) = (one for one in PILES if one.name == "vllm-rbln")
     rows = adopt_piles.adopt(pile, tmp_path, observe=False)
-    assert len([one for one in rows.patches if one.name != "old-pile"]) >= 50
+    assert len([one for one in rows.patches if one.name != "old-pile"]) >= 49
+    listed = [one for one in rows.left if "the function of an operator" in str(one)]
+    assert len(listed) == 1  # torch goes on calling the one that it has
     assert all(one.why and "Adopted" not in one.why for one in rows.patches if one.when)
 
 
