@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND
@@ -33,10 +33,12 @@ _PASSES_NAME = re.compile(
 )
 """A call that is passed `__name__` first, but for those that find a logger or a module."""
 _ASSIGNS = re.compile(
-    rb"\bmodules\[\w+\](\.\w+)?\s*=[^=]|\bsetattr\((sys\.)?modules\[\w+\]"
+    rb"\bmodules\[\w+\](\.(?!__getattr__\b)\w+)?\s*=[^=]|\bsetattr\((sys\.)?modules\[\w+\]"
     rb"|\bexec\([^\n]*modules\[\w+\]\.__dict__"
 )
 """Code that puts a module into `sys.modules`, or sets names of one that is there."""
+_GIVES_GETATTR = re.compile(rb"\bmodules\[\w+\]\.__getattr__\s*=[^=]")
+"""Code that gives a module a `__getattr__`, which is asked for what the module lacks."""
 _NAMES = re.compile(
     rb"(?:\b(\w+)(?:\s*:[^=\n]+)?\s*=\s*)?(?:\w+\.)?modules\[\w+\]\.__dict__"
 )
@@ -63,7 +65,7 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     cases = lookup.binding_cases(tree, "__getattr__")
     nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:
-        return ()
+        return _by_other_code(lookup, tree, name)
     # A table such as `{"name": "module"}` says best where the name is defined.
     listed = _from_tables(lookup, tree, nodes[0], name)
     if listed:
@@ -100,6 +102,21 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     return (value,)
 
 
+def _by_other_code(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
+    """Return what a `__getattr__` may provide that code elsewhere gives a module."""
+    if not tree.remember_with_file("passes name", lambda: _passes_name(tree)):
+        return ()
+    calls = tree.remember(
+        "giving calls",
+        lambda: list(_calls_with_name(lookup, tree, _GIVES_GETATTR.search)),
+    )
+    if not calls:
+        return ()
+    return (
+        undecided(f"other code gives {tree.name} a __getattr__: it may provide {name}"),
+    )
+
+
 def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
     """Whether code that a module calls may put another object in its place in `sys.modules`.
 
@@ -113,7 +130,7 @@ def may_be_replaced(lookup: Lookup, tree: ModuleTree) -> bool:
     # Most modules pass their name to a logger alone.
     passes_name = tree.remember_with_file("passes name", lambda: _passes_name(tree))
     return passes_name and tree.remember(
-        "replaced by call", lambda: any(_replacing_calls(lookup, tree))
+        "replaced by call", lambda: any(_calls_with_name(lookup, tree, _sets_names))
     )
 
 
@@ -127,7 +144,7 @@ def of_replaced(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     """
     makers: list[ModuleTree] = []
     for call in tree.remember(
-        "replacing calls", lambda: list(_replacing_calls(lookup, tree))
+        "replacing calls", lambda: list(_calls_with_name(lookup, tree, _sets_names))
     ):
         owner, _, function = dotted(call.func).rpartition(".")
         called = function_called(lookup, tree, owner, function)
@@ -152,8 +169,10 @@ def _passes_name(tree: ModuleTree) -> bool:
     return _PASSES_NAME.search(tree.source) is not None
 
 
-def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
-    """List the calls of a module that may put another object in its place."""
+def _calls_with_name(
+    lookup: Lookup, tree: ModuleTree, matches: Callable[[bytes], object]
+) -> Iterator[ast.Call]:
+    """List the calls of a module that pass its name to a function whose module's text matches."""
     for statement in tree.tree.body:
         for node in expressions(statement):
             if not isinstance(node, ast.Call) or not node.args:
@@ -162,7 +181,7 @@ def _replacing_calls(lookup: Lookup, tree: ModuleTree) -> Iterator[ast.Call]:
                 continue
             owner, _, name = dotted(node.func).rpartition(".")
             called = function_called(lookup, tree, owner, name)
-            if called is not None and _sets_names(called.tree.source):
+            if called is not None and matches(called.tree.source):
                 yield node
 
 

@@ -170,3 +170,14 @@ def test_a_module_that_gives_its_name_away(uses: str, state: str) -> None:
         "from up.helper import helped\ndef f(): ...\n__getattr__ = helped(__name__)\n"
     )
     assert resolve(source, "f", helper=helper).state == state
+
+
+def test_a_module_that_other_code_gives_a_getattr() -> None:
+    """What statements bind stays, and what they do not bind may be provided."""
+    helper = "import sys\ndef give(name, get): sys.modules[name].__getattr__ = get"
+    source = "from .a import give\ndef bound(x): ...\ngive(__name__, former)"
+    bound = resolve(source, "bound", a=helper)
+    assert (bound.state, bound.is_sure) == ("present", True)
+    assert resolve(source, "other", a=helper).state == "undecidable"
+    others = helper.replace("__getattr__", "__doc__")
+    assert resolve(source, "bound", a=others).state == "undecidable"
