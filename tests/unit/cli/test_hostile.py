@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from analysis.check.released import find_only_in, no_own_packs, write_wheels
-from analysis.upstream.server import Shop, serving
+from analysis.upstream.server import index_of
 from support.packages import row, world
 
 from cli import hostile
@@ -151,13 +151,7 @@ def test_a_hostile_cache_is_made_anew(
     name: str,
 ) -> None:
     """What is no entry of the cache is as if it were not there."""
-    monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.delenv("PIP_FIND_LINKS")
-    # Wheels in a folder leave nothing in the cache; those of an index do.
-    with serving(Shop()) as shop:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{shop.url}/simple")
-        for wheel in wheels.iterdir():
-            shop.files[wheel.name] = wheel.read_bytes()
+    with index_of(wheels, monkeypatch) as shop:
         assert others_are_told(capsys) == []
         entries = [file for file in Path("cache").rglob("*") if file.is_file()]
         assert len(entries) > 4

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from analysis.check.released import write_wheels
-from analysis.upstream.server import Shop, serving
+from analysis.upstream.server import index_of
 from support.odd_places import PLACES, ending_in
 
 from cli import hostile
@@ -213,12 +213,7 @@ def test_a_damaged_cache_changes_no_answer(
         return json.loads(printed.out)
 
     write_wheels(wheels, {"2.0": {"mod": "def other(): ..."}})
-    monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.delenv("PIP_FIND_LINKS")
-    with serving(Shop()) as shop:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{shop.url}/simple")
-        for wheel in wheels.iterdir():
-            shop.files[wheel.name] = wheel.read_bytes()
+    with index_of(wheels, monkeypatch):
         without_cache = report()
         assert report() == without_cache
         entries = [file for file in Path("cache").rglob("*") if file.is_file()]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import pytest
+
 JSON = "application/vnd.pypi.simple.v1+json"
 
 
@@ -253,3 +255,18 @@ def serving(shop: Shop, certificate: Path | None = None) -> Iterator[Shop]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextlib.contextmanager
+def index_of(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    """Serve the wheels of a folder from the index that pip is set to, in place of the folder.
+
+    Wheels in a folder leave nothing in the cache; those of an index do.
+    """
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    with serving(Shop()) as shop:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{shop.url}/simple")
+        for wheel in wheels.iterdir():
+            shop.files[wheel.name] = wheel.read_bytes()
+        yield shop
