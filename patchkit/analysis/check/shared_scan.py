@@ -7,6 +7,7 @@ at a module, none goes ahead of it.
 """
 
 import contextlib
+import heapq
 import threading
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -24,6 +25,21 @@ class Stop(NamedTuple):
     module: str
 
 
+class _Waiting:
+    """A thread that waits for its turn.
+
+    Args:
+        stop: The stop that it has come to.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+        self.may_begin = threading.Event()
+
+    def __lt__(self, other: "_Waiting") -> bool:
+        return self.stop < other.stop
+
+
 class SharedScan:
     """A scan of modules by several threads, of which one is at work at a time.
 
@@ -32,8 +48,8 @@ class SharedScan:
     """
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._waiting: list[Stop] = []  # one for each thread that waits for its turn
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []  # a heap, whose first is the next one
         self._position = Stop(0, "")  # the farthest stop that any thread has come to
         self._is_taken = False  # whether a thread is at work
 
@@ -43,7 +59,7 @@ class SharedScan:
         Args:
             modules: The names of the modules.
         """
-        with self._condition:
+        with self._lock:
             lap, position = self._position
         stops: list[Stop] = []
         for module in modules:
@@ -61,19 +77,25 @@ class SharedScan:
         Yields:
             Nothing.
         """
-        with self._condition:
-            self._waiting.append(stop)
-            self._condition.wait_for(lambda: self._is_next(stop))
-            self._waiting.remove(stop)
-            self._is_taken = True
-            self._position = max(self._position, stop)
+        waiting = _Waiting(stop)
+        with self._lock:
+            heapq.heappush(self._waiting, waiting)
+            if not self._is_taken:
+                self._begin_next()
+        waiting.may_begin.wait()
         try:
             yield
         finally:
-            with self._condition:
-                self._is_taken = False
-                self._condition.notify_all()
+            with self._lock:
+                self._begin_next()
 
-    def _is_next(self, stop: Stop) -> bool:
-        """Whether it is the turn of a thread that waits for a stop."""
-        return not self._is_taken and stop == min(self._waiting)
+    def _begin_next(self) -> None:
+        """Let the next thread work, and wake it alone; the lock is held.
+
+        If each turn woke all threads that wait, most of them would only see that it is not theirs.
+        """
+        self._is_taken = bool(self._waiting)
+        if self._waiting:
+            following = heapq.heappop(self._waiting)
+            self._position = max(self._position, following.stop)
+            following.may_begin.set()

@@ -12,13 +12,19 @@ is `<Return`, `.value`, `<Name`, `.id`, `str x`, `>`, `>`.
 
 import ast
 import copy
-import functools
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from patchkit.analysis.upstream.resolving.resolve import Resolution
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    NODE_KINDS,
+    SCOPES,
+    dotted,
+    walk,
+)
 from patchkit.analysis.upstream.resolving.values import Kind, Value
 from patchkit.analysis.upstream.resolving.wrapped import WrappedCode, operator_call
 
@@ -91,7 +97,7 @@ def canonical(
     named: bool = True,
     in_class: bool = False,
     annotated: bool = False,
-) -> Iterator[str]:
+) -> list[str]:
     """Write a syntax tree as tokens that do not depend on the version of Python, root first.
 
     Without recursion, since upstream's trees may be deeper than Python's stack.
@@ -102,32 +108,31 @@ def canonical(
         in_class: Whether the root stands in the body of a class.
         annotated: Whether the annotations of the root, a function, count.
 
-    Yields:
+    Returns:
         The tokens.
     """
-    # The nodes whose annotations count: of the root if asked for, and of what is met below it.
-    annotated_ids = _annotated(node) if annotated else set()
-    # A stack of nodes and tokens, the next one last; with each, whether it stands in a class.
-    pending: list[tuple[ast.AST | str, bool]] = [(node, in_class)]
+    tokens: list[str] = []
+    tree = _Tree(
+        {id(node)} if in_class else set(), _annotated(node) if annotated else set()
+    )
+    unnamed = None if named else node
+    pending: list[ast.AST | str] = [node]  # a stack, the next one last
     while pending:
-        part, is_in_class = pending.pop()
+        part = pending.pop()
         if isinstance(part, str):
-            yield part
-        elif isinstance(part, ast.Constant):
-            yield _constant(part.value)
+            tokens.append(part)
         elif isinstance(part, ast.Name):
             # As below, but faster: most nodes are names.
-            yield from ("<Name", ".id", f"str {part.id}", ">")
+            tokens += ("<Name", ".id", f"str {part.id}", ">")
+        elif isinstance(part, ast.Constant):
+            tokens.append(_constant(part.value))
         else:
-            if _reads_annotations(part):
-                annotated_ids |= _annotated(part)
-            yield f"<{_kind(part)}"
-            pending.append((">", False))  # a token stands in no class
-            is_named = named or part is not node
-            children = _children(
-                part, annotated_ids, in_class=is_in_class, named=is_named
-            )
-            pending += reversed(list(children))
+            tokens.append(f"<{_kind(part)}")
+            inside = tree.inside(part, named=part is not unnamed)
+            pending.append(">")
+            inside.reverse()
+            pending += inside
+    return tokens
 
 
 def _kind(node: ast.AST) -> str:
@@ -194,74 +199,97 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _children(
-    node: ast.AST, annotated_ids: set[int], *, in_class: bool, named: bool
-) -> Iterator[tuple[ast.AST | str, bool]]:
-    """Yield the name of each field that counts, followed by the nodes and tokens in the field.
+class _Tree:
+    """Knows of the nodes of a tree what those above them say.
 
     Args:
-        node: The node that has the fields.
-        annotated_ids: The ids of nodes whose annotations count, see `_annotated`.
-        in_class: Whether the node stands in the body of a class.
-        named: Whether the name of the node counts.
-
-    Yields:
-        Each with whether it stands in the body of a class.
+        in_class: The ids of the nodes that stand in the body of a class.
+        annotated: The ids of the nodes whose annotations count, see `_annotated`.
     """
-    # Whether the node's parts stand in a class: those of an `if` do if it does, of a `def` never.
-    is_in_class = isinstance(node, ast.ClassDef) or (
-        in_class and not isinstance(node, _SCOPES)
-    )
-    is_class_field = in_class and isinstance(node, ast.AnnAssign)
-    is_annotated = is_class_field or id(node) in annotated_ids
-    for field in _counted_fields(node._fields):
-        value = getattr(node, field, None)
-        # An empty field is as none at all: newer Pythons have more, such as `type_params`.
-        if value is None or value == []:
-            continue
-        if field == "name" and not named:
-            continue
-        if field in _ANNOTATIONS and not is_annotated:
-            continue
-        # An assignment with an annotation has a `target`, one without has `targets`.
-        label = "targets" if field == "target" else field
-        yield f".{label}", False
-        for part in _parts_of_field(node, field, value, in_class=is_in_class):
-            yield part, is_in_class
+
+    def __init__(self, in_class: set[int], annotated: set[int]) -> None:
+        self._in_class = in_class
+        self._annotated = annotated
+
+    def inside(self, node: ast.AST, *, named: bool) -> list[ast.AST | str]:
+        """List the name of each field that counts, followed by the nodes and tokens in the field.
+
+        Args:
+            node: The node that has the fields.
+            named: Whether the name of the node counts.
+        """
+        in_class = id(node) in self._in_class
+        if isinstance(node, DEFS) and _reads_annotations(node):
+            self._annotated |= _annotated(node)
+        is_class_field = in_class and isinstance(node, ast.AnnAssign)
+        is_annotated = is_class_field or id(node) in self._annotated
+        # What is in an `if` of a class stands in the class, what is in a `def` of it does not.
+        is_around = isinstance(node, ast.ClassDef) or (
+            in_class and not isinstance(node, _SCOPES)
+        )
+        parts: list[ast.AST | str] = []
+        for field, label in _COUNTED_FIELDS[type(node)]:
+            value = getattr(node, field, None)
+            # An empty field is as none at all: newer Pythons have more, such as `type_params`.
+            if value is None or value == []:
+                continue
+            if field == "name" and not named:
+                continue
+            if field in _ANNOTATIONS and not is_annotated:
+                continue
+            parts.append(label)
+            if isinstance(value, list):
+                parts += _elements(node, field, value, in_class=is_around)
+            elif isinstance(value, ast.AST):
+                parts.append(value)
+            else:
+                parts.append(_constant(value))
+        if is_around:
+            self._in_class.update(map(id, parts))
+        return parts
 
 
-@functools.cache
-def _counted_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the fields of a kind of nodes, without those that never count."""
-    return tuple(field for field in fields if field not in _SKIPPED)
+def _counted_fields(kind: type[ast.AST]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a kind of nodes, without those that never count, and their labels."""
+    labels = []
+    for field in kind._fields:
+        if field not in _SKIPPED:
+            # An assignment with an annotation has a `target`, one without has `targets`.
+            label = "targets" if field == "target" else field
+            labels.append((field, f".{label}"))
+    return tuple(labels)
 
 
-def _parts_of_field(
-    node: ast.AST, field: str, value: object, *, in_class: bool
-) -> Iterable[ast.AST | str]:
+_COUNTED_FIELDS = {kind: _counted_fields(kind) for kind in NODE_KINDS}
+"""The fields of each kind of nodes that count, with their labels."""
+
+
+def _elements(
+    node: ast.AST, field: str, elements: list[Any], *, in_class: bool
+) -> list[ast.AST | str]:
     """Return the nodes and tokens in a field, in canonical order, without what does not count."""
     if field == "values" and isinstance(node, ast.JoinedStr):
-        return _joined(node)
-    if not isinstance(value, list):
-        return [_part(value)]
+        return list(_joined(node))
     if field in _BLOCKS:
-        value = [
+        elements = [
             statement
-            for statement in value
+            for statement in elements
             if not _is_idle(statement, in_class=in_class)
         ]
         if isinstance(node, ast.ClassDef):
-            value = _with_sorted_methods(value)
-    return [_part(child) for child in value]
+            return list(_with_sorted_methods(elements))
+        return elements
+    return [
+        element if isinstance(element, ast.AST) else _token(element)
+        for element in elements
+    ]
 
 
-def _part(value: object) -> ast.AST | str:
-    """Return an element of a field: a node as it is, anything else as a token."""
-    if value is None:
+def _token(element: object) -> str:
+    """Write an element of a field that is not a node."""
+    if element is None:
         return "-"  # a keyword-only parameter without a default, or a `**` in a dict
-    if isinstance(value, ast.AST):
-        return value
-    return _constant(value)
+    return _constant(element)
 
 
 def _annotated(node: ast.AST) -> set[int]:
@@ -272,7 +300,7 @@ def _annotated(node: ast.AST) -> set[int]:
     if not isinstance(node, DEFS):
         return set()
     annotated_ids = {id(node)}
-    for child in ast.walk(node.args):
+    for child in walk(node.args):
         if isinstance(child, ast.arg):
             annotated_ids.add(id(child))
     return annotated_ids

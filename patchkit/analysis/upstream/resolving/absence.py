@@ -9,7 +9,7 @@ from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import class_effects
 from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, walk
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -87,7 +87,7 @@ def built_by_code(owner: Value) -> str:
     for statement in owner.class_statement.body:
         if isinstance(statement, SCOPES):
             continue
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Call) and dotted(node.func) in (
                 "locals",
                 "vars",
@@ -117,7 +117,7 @@ def _assignments(owner: Value, name: str) -> Iterator[tuple[Def, ast.Attribute]]
             continue
         first = method.args.args[0].arg if method.args.args else ""
         objects = {first, f"{first}.__class__", "__class__", owner.qualname}
-        for node in ast.walk(method):
+        for node in walk(method):
             if not isinstance(node, ast.Attribute) or node.attr != name:
                 continue
             if not isinstance(node.ctx, ast.Store):

@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import BLOCKS, ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import (
-    DEFS,
-    SCOPES,
-    expressions,
-)
+from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, expressions, walk
 
 ANY_NAME = "*"
 """Stands for every name: a star import may bind any, and after a `raise` none is bound."""
@@ -303,7 +299,7 @@ def _assigned_names(statement: ast.AST) -> Iterator[str]:
     for target in targets:
         if target is None:
             continue
-        for node in ast.walk(target):
+        for node in walk(target):
             if isinstance(node, ast.Name):
                 yield node.id
             elif isinstance(node, (ast.MatchAs, ast.MatchStar)):

@@ -3,7 +3,7 @@
 import ast
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.upstream.resolving.syntax import dotted, walk
 
 
 class CertainChanges(NamedTuple):
@@ -36,7 +36,7 @@ def done_in_any_case(function: ast.AST) -> CertainChanges:
             call = _call_passing(statement, first)
             if call is not None:
                 done.calls.add(call)
-        if any(_ends(node, first) for node in ast.walk(statement)):
+        if any(_ends(node, first) for node in walk(statement)):
             break
     return done
 

@@ -4,7 +4,7 @@ import ast
 import re
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS
+from patchkit.analysis.upstream.resolving.syntax import DEFS, walk
 
 _ALL_CHANGED = re.compile(
     rb"^[ \t]+__all__\s*(\+=|\.(append|extend|insert)\b)", re.MULTILINE
@@ -43,5 +43,5 @@ def _changes_all(tree: ModuleTree) -> bool:
     # Most modules have none: a search of the text spares them the walk.
     if not _ALL_CHANGED.search(tree.source):
         return False
-    functions = [node for node in ast.walk(tree.tree) if isinstance(node, DEFS)]
+    functions = [node for node in walk(tree.tree) if isinstance(node, DEFS)]
     return any(_ALL_CHANGED.search(ast.unparse(node).encode()) for node in functions)

@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     is_private,
     statements,
+    walk,
 )
 from patchkit.analysis.upstream.resolving.touches import touched_by
 from patchkit.analysis.upstream.resolving.values import (
@@ -183,7 +184,8 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     if len(bases) != 1:
         return undecided(f"the base {text}, which is one of several,")
     base = _unsubscripted(lookup, next(iter(bases.values())))
-    if base.kind is Kind.CLASS and not base.is_sure:
+    is_made = base.instance_of is not None  # by a metaclass, which the class has, too
+    if base.kind is Kind.CLASS and not base.is_sure and not is_made:
         return undecided(f"the base {text}, which may be another,")
     if base.has_class_statement or base.kind in (Kind.OUTSIDE, Kind.CLASS):
         return base
@@ -389,10 +391,10 @@ def subscripted(value: Value) -> Value:
     method = method_of(value.class_statement, "__class_getitem__")
     if method is None:
         return value
-    for node in ast.walk(method):
+    for node in walk(method):
         # `cls`, `super().__class_getitem__(…)` and `GenericAlias(cls, …)` are all taken for `cls`.
         if isinstance(node, ast.Return) and node.value is not None:
-            names = {dotted(part) for part in ast.walk(node.value)}
+            names = {dotted(part) for part in walk(node.value)}
             if "cls" not in names and "super" not in names:
                 return value.unsure(f"{value.qualname}[…] may be another class")
     return value

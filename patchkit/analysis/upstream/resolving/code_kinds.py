@@ -4,7 +4,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    Def,
+    child_nodes,
+    dotted,
+    walk,
+)
 
 _OTHER_SCOPES = (*SCOPES, ast.Lambda)
 """What is inside a function, and runs when something else is called."""
@@ -70,7 +77,7 @@ def _is_stub(node: Def) -> bool:
     """Whether a function mentions `NotImplementedError`, so that others override it."""
     return any(
         isinstance(part, ast.Name) and part.id == "NotImplementedError"
-        for part in ast.walk(node)
+        for part in walk(node)
     )
 
 
@@ -116,7 +123,7 @@ def _parts_outside(
     """
     pending = [node]
     while pending:
-        for child in ast.iter_child_nodes(pending.pop()):
+        for child in child_nodes(pending.pop()):
             if not isinstance(child, scopes):
                 yield child
                 pending.append(child)
@@ -161,5 +168,5 @@ def mentions(node: ast.AST, name: str) -> bool:
         name: The name of the attribute.
     """
     return any(
-        isinstance(part, ast.Attribute) and part.attr == name for part in ast.walk(node)
+        isinstance(part, ast.Attribute) and part.attr == name for part in walk(node)
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.analysis.upstream.resolving.called import function_named
 from patchkit.analysis.upstream.resolving.literals import literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted, walk
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope
 
 _ANY = ".*"
@@ -74,7 +74,7 @@ class _Names:
         function = function_named(self._lookup, self._tree, node.func.id)
         if function is None or function.decorator_list or self._depth >= _DEPTH:
             return _ANY
-        returned = [part for part in ast.walk(function) if isinstance(part, ast.Return)]
+        returned = [part for part in walk(function) if isinstance(part, ast.Return)]
         names = _Names(self._lookup, self._tree, function, self._depth + 1)
         patterns = [
             names.pattern(part.value) if part.value is not None else _ANY
@@ -184,7 +184,7 @@ def _loops_of(function: Def) -> dict[str, list[str]]:
     """Return the namespaces whose names each variable goes through; '' where it is bound else."""
     loops: dict[str, list[str]] = {}
     in_loops: set[ast.AST] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, (ast.For, ast.comprehension)):
             target = node.target
             if isinstance(target, ast.Tuple) and target.elts:
@@ -192,7 +192,7 @@ def _loops_of(function: Def) -> dict[str, list[str]]:
             if isinstance(target, ast.Name):
                 in_loops.add(target)
                 loops.setdefault(target.id, []).append(_namespace(node.iter))
-    for node in ast.walk(function):
+    for node in walk(function):
         if node is not function and node not in in_loops:
             for name in _names_bound(node):
                 loops.setdefault(name, []).append("")
@@ -232,12 +232,12 @@ def _bindings_of(function: Def) -> dict[str, list[ast.AST | None]]:
     """Return what binds each name in a function; None for what is not followed."""
     bindings: dict[str, list[ast.AST | None]] = {}
     followed: set[ast.AST] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         for target in _targets(node):
             if isinstance(target, ast.Name):
                 followed.add(target)
                 bindings.setdefault(target.id, []).append(node)
-    for node in ast.walk(function):
+    for node in walk(function):
         if node is not function and node not in followed:
             for name in _names_bound(node):
                 bindings.setdefault(name, []).append(None)

@@ -14,6 +14,7 @@ from patchkit.analysis.upstream.resolving.annotation_marks import (
 from patchkit.analysis.upstream.resolving.classes import (
     SPREAD,
     ClassEffects,
+    body_bindings,
     class_effects,
     mro,
 )
@@ -32,8 +33,15 @@ from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Signature,
     parameter,
+    walk,
 )
-from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value, undecided
+from patchkit.analysis.upstream.resolving.values import (
+    Kind,
+    Lookup,
+    Scope,
+    Value,
+    undecided,
+)
 
 _OF_DATACLASS = frozenset(
     {
@@ -178,7 +186,28 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
         return set_besides
     if name in _WRITTEN[kind]:
         return undecided(f"the {kind} may write {name}")
+    if name == "__hash__":
+        return _hash_of_compared(lookup, owner)
     return None
+
+
+def _hash_of_compared(lookup: Lookup, owner: Value) -> Value | None:
+    """Return the None that Python sets as `__hash__` of a class that defines `__eq__` alone."""
+    scope = Scope(owner.module_tree, owner.classes)
+    is_bound = {
+        case.binding is not None for case in body_bindings(lookup, scope, "__eq__")
+    }
+    if is_bound == {False}:
+        return None
+    if is_bound == {True, False}:
+        return undecided("Python sets it to None if the class has an __eq__")
+    return owner.own_attribute(
+        "__hash__",
+        Kind.CONSTANT,
+        expression=ast.Constant(None),
+        is_none=True,
+        reason="None, as the class has an __eq__",
+    )
 
 
 def _set_besides(lookup: Lookup, owner: Value, name: str) -> Value | None:
@@ -305,4 +334,4 @@ def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
 
 
 def _has_annotation(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.AnnAssign) for node in ast.walk(statement))
+    return any(isinstance(node, ast.AnnAssign) for node in walk(statement))

@@ -19,6 +19,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     dotted,
     signature_of,
+    walk,
 )
 from patchkit.analysis.upstream.resolving.touches import DEPTH
 from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
@@ -152,7 +153,7 @@ class DecoratorSource:
         ):
             return ""
         flavours: set[str] = set()
-        for part in ast.walk(node):
+        for part in walk(node):
             if isinstance(part, ast.Call) and "dataclass" in dotted(part.func):
                 for value in self._lookup.evaluate(part.func, Scope(self._tree)):
                     flavours.add(DATACLASSES.get(value.dotted, ""))
@@ -254,7 +255,7 @@ def _is_other(node: ast.FunctionDef, returned: ast.expr | None, decorated: str) 
     ):  # an instance of the class, or a class made by `type`
         is_type = dotted(returned.func) == "type" and len(returned.args) > 1
         return is_type or dotted(returned.func) == decorated
-    defined = [part for part in ast.walk(node) if isinstance(part, SCOPES)]
+    defined = [part for part in walk(node) if isinstance(part, SCOPES)]
     names = {part.name for part in defined if part is not node}
     return dotted(returned) in names - {decorated}
 
@@ -281,7 +282,7 @@ def _without_cast(expression: ast.expr | None) -> ast.expr | None:
 def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
     """Find the functions inside a function, by name; the first of each name."""
     functions: dict[str, Def] = {}
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, DEFS) and inner is not node:
             functions.setdefault(inner.name, inner)
     return functions
@@ -290,7 +291,7 @@ def _defined_in(node: ast.FunctionDef) -> dict[str, Def]:
 def _stored_names(node: ast.AST) -> set[str]:
     """List the names that are bound in a function, and the attributes that are set, as `.name`."""
     names: set[str] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             names.add(part.id)
         elif isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
@@ -307,7 +308,7 @@ def _sets_signature(node: ast.FunctionDef) -> bool:
     stored = {name.removeprefix(".") for name in _stored_names(node)}
     if stored & SIGNATURE_ATTRIBUTES:
         return True
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call) and dotted(part.func) in ("setattr", "delattr"):
             for argument in part.args[1:2]:
                 if getattr(argument, "value", None) in SIGNATURE_ATTRIBUTES:
@@ -343,7 +344,7 @@ def _calls_upon(node: ast.FunctionDef, inner: Def) -> Iterator[ast.expr]:
     """
     if len(inner.decorator_list) == 1:
         yield inner.decorator_list[0]
-    for part in ast.walk(node):
+    for part in walk(node):
         if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Call):
             continue
         if dotted(part.targets[0]) == inner.name:

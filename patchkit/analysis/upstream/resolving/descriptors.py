@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted, walk
 from patchkit.analysis.upstream.resolving.touches import touched_by
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
@@ -74,7 +74,7 @@ def _set_on_itself(hook: Def) -> set[str]:
     on_itself: set[str] = set()
     on_others: set[str] = set()
     first = hook.args.args[0].arg if hook.args.args else ""
-    for node in ast.walk(hook):
+    for node in walk(hook):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             if dotted(node.value) == first:
                 on_itself.add(node.attr)

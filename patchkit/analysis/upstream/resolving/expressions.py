@@ -12,6 +12,7 @@ from patchkit.analysis.upstream.resolving.interfaces import INTERFACE, is_interf
 from patchkit.analysis.upstream.resolving.later_changes import may_change_signature
 from patchkit.analysis.upstream.resolving.metaclasses import (
     function_as_metaclass,
+    is_metaclass,
     makes_instances,
 )
 from patchkit.analysis.upstream.resolving.named_tuples import named_tuple_member
@@ -125,7 +126,8 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
         field = named_tuple_member(lookup, value, name)
         if field is not None:
             return (field,)
-        return (undecided(f"{value.qualname} is made by {value.dotted}(…)"),)
+        maker = value.instance_of.qualname if value.instance_of else value.dotted
+        return (undecided(f"{value.qualname} is made by {maker}(…)"),)
     if value.instance_of is not None:
         return inheritance.instance_member(lookup, value.instance_of, name)
     description = f"the {value.kind} {value.qualname}".rstrip()
@@ -195,6 +197,9 @@ def _called(lookup: Lookup, callee: Value, call: ast.Call, scope: Scope) -> Valu
     # `namedtuple("P", "x y")` and `type("P", (), {})` are classes; `type(x)` is any class.
     if name in CLASS_FACTORIES or (name == "builtins.type" and len(call.args) == 3):
         return replace(result, kind=Kind.CLASS, dotted=name, is_sure=True)
+    # `Meta("C", (), {})` is a class, unless `Meta.__new__` returns something else.
+    if callee.has_class_statement and is_metaclass(lookup, callee):
+        return replace(result, kind=Kind.CLASS, instance_of=callee)
     # `C = add_methods(C)` is the class still.
     same = returned_class(lookup, callee, call, scope)
     if same is not None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import SCOPES
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, walk
 from patchkit.analysis.upstream.resolving.values import Lookup, Values
 
 _WORD = re.compile(r"[\w.]+")
@@ -49,7 +49,7 @@ def _names_of(maker: ModuleTree) -> frozenset[str]:
 def _names_in(tree: ast.Module) -> frozenset[str]:
     """List all names in the code of a module, those in texts and of keywords included."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):

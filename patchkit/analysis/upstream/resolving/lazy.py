@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     expressions,
     statements,
+    walk,
 )
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -300,9 +301,7 @@ def _raises_attribute_error(statement: ast.Raise) -> bool:
 
 def _may_end(statement: ast.stmt) -> bool:
     """Whether a statement, or one in it, returns or raises."""
-    return any(
-        isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)
-    )
+    return any(isinstance(node, (ast.Return, ast.Raise)) for node in walk(statement))
 
 
 def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> Values:
@@ -311,7 +310,7 @@ def _from_tables(lookup: Lookup, tree: ModuleTree, node: ast.AST, name: str) -> 
     Such tables are `{"name": "module"}`, `{"name": ".module:attribute"}` and
     `{"name": ("package", "module")}`.
     """
-    names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+    names = [part.id for part in walk(node) if isinstance(part, ast.Name)]
     for table in dict.fromkeys(names):
         for module, attribute in _table_entry(lookup, tree, table, name):
             values = lookup.module_attribute(module, attribute or name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from patchkit.analysis.upstream.resolving.kept_submodules import kept_submodule
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.upstream.resolving.syntax import dotted, walk
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -68,7 +68,7 @@ def _replacements(tree: ModuleTree) -> list[ast.Assign]:
         return []
     return [
         node
-        for node in ast.walk(tree.tree)
+        for node in walk(tree.tree)
         if isinstance(node, ast.Assign)
         and any(_is_own_place(tree.name, target) for target in node.targets)
     ]
@@ -188,7 +188,7 @@ def _contents(tree: ModuleTree) -> _Contents:
     contents.is_known = tree.is_package and all(map(_is_loader, values))
     if not contents.is_known:
         return contents
-    for node in ast.walk(tree.tree):
+    for node in walk(tree.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             contents.texts.add(node.value)
         elif isinstance(node, ast.Call):
@@ -216,7 +216,7 @@ def _is_for_type_checkers(test: ast.expr) -> bool:
 
 def _read_imports(tree: ModuleTree, block: ast.If, contents: _Contents) -> None:
     """Read the imports for type checkers, which stand in the body of an `if`."""
-    nodes = [node for statement in block.body for node in ast.walk(statement)]
+    nodes = [node for statement in block.body for node in walk(statement)]
     for node in nodes:
         if not isinstance(node, ast.ImportFrom):
             continue

@@ -4,7 +4,13 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import (
+    SCOPES,
+    Def,
+    child_nodes,
+    dotted,
+    walk,
+)
 from patchkit.analysis.upstream.resolving.touches import (
     HARMLESS,
     HARMLESS_METHODS,
@@ -97,7 +103,7 @@ def settings_by_parameter(function: Def, position: int) -> MetaclassSettings:
 def _settings_read(reader: "_MakerReader", function: Def) -> MetaclassSettings:
     """Collect what each use of the class, and of its namespace, sets."""
     names: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Name):
             continue
         found: set[str] | None = set()
@@ -142,8 +148,8 @@ class _MakerReader:
         self.namespace = padded[3]
         self._is_new = maker.name == "__new__"
         self._parents: dict[ast.AST, ast.AST] = {}
-        for parent in ast.walk(maker):
-            for child in ast.iter_child_nodes(parent):
+        for parent in walk(maker):
+            for child in child_nodes(parent):
                 self._parents[child] = parent
         self.classes: set[str] = set()
         self.removed: set[str] = set()
@@ -155,18 +161,19 @@ class _MakerReader:
             self.classes.add(parameters[0])
 
     def is_plain(self) -> bool:
-        """Whether the class that the method makes has the namespace that it is passed."""
+        """Whether the class that it makes has the bases and the namespace that it is passed."""
         if not self._is_new:
             return True
-        calls = [node for node in ast.walk(self._maker) if _makes_class(node)]
+        calls = [node for node in walk(self._maker) if _makes_class(node)]
         returned = [
-            node.value for node in ast.walk(self._maker) if isinstance(node, ast.Return)
+            node.value for node in walk(self._maker) if isinstance(node, ast.Return)
         ]
         if not calls or not returned or not self.namespace:
             return False
+        passed = [self.bases, self.namespace]
         for call in calls:
             assert isinstance(call, ast.Call)
-            if len(call.args) < 4 or dotted(call.args[3]) != self.namespace:
+            if [dotted(argument) for argument in call.args[2:4]] != passed:
                 return False
         return all(
             value is not None and (_makes_class(value) or dotted(value) in self.classes)
@@ -298,7 +305,7 @@ class _MakerReader:
             return {node.value}
         stores = [
             self._parents[one]
-            for one in ast.walk(self._maker)
+            for one in walk(self._maker)
             if isinstance(one, ast.Name)
             and one.id == dotted(node)
             and isinstance(one.ctx, ast.Store)
@@ -317,7 +324,7 @@ class _MakerReader:
 
     def _variables_of_classes(self) -> Iterator[str]:
         """List the variables that a call such as `super().__new__(…)` is assigned to."""
-        for node in ast.walk(self._maker):
+        for node in walk(self._maker):
             if isinstance(node, ast.Assign) and _makes_class(node.value):
                 yield from (dotted(target) for target in node.targets)
 

@@ -17,7 +17,7 @@ from patchkit.analysis.upstream.resolving.outside import (
     is_class,
     is_only_of_metaclass,
 )
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, walk
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
     Kind,
@@ -65,6 +65,8 @@ def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
     """
     for ancestor in mro(lookup, value):
         if not ancestor.has_class_statement:
+            if ancestor.kind is Kind.CLASS and ancestor.instance_of is not None:
+                yield ancestor.instance_of  # `Base = Meta("Base", (), {})`
             continue
         for keyword in ancestor.class_statement.keywords:
             if keyword.arg != "metaclass":
@@ -74,6 +76,16 @@ def named_metaclasses(lookup: Lookup, value: Value) -> Iterator[Value]:
                 yield metaclasses[0]
             else:
                 yield undecided(f"the metaclass {ast.unparse(keyword.value)}")
+
+
+def is_metaclass(lookup: Lookup, value: Value) -> bool:
+    """Whether a class of the release derives from `type`, as far as its bases are known.
+
+    Args:
+        lookup: The release.
+        value: The class.
+    """
+    return any(ancestor.dotted == "builtins.type" for ancestor in mro(lookup, value))
 
 
 def function_as_metaclass(lookup: Lookup, value: Value, scope: Scope) -> str:
@@ -247,7 +259,7 @@ def _settings_by(tree: ModuleTree, method: Def) -> MetaclassSettings:
 
 
 def _mentions(function: ast.stmt, text: str) -> bool:
-    return any(getattr(node, "value", None) == text for node in ast.walk(function))
+    return any(getattr(node, "value", None) == text for node in walk(function))
 
 
 def _methods(lookup: Lookup, meta: Value, names: frozenset[str]) -> Iterator[ast.stmt]:

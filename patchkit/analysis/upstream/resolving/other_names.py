@@ -8,6 +8,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     expressions,
     statements,
+    walk,
 )
 
 _ALL_OBJECTS = (
@@ -174,4 +175,4 @@ def _pairs(
 
 def _names_in(target: ast.expr) -> set[str]:
     """List the plain names in a target."""
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return {node.id for node in walk(target) if isinstance(node, ast.Name)}

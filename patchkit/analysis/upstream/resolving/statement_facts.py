@@ -3,7 +3,7 @@
 import ast
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted, walk
 
 # Parts of statements that may raise an error when they run.
 _FAILING = (
@@ -48,7 +48,7 @@ def deletes(target: ast.expr, name: str) -> bool:
         target: The target.
         name: The name.
     """
-    for node in ast.walk(target):
+    for node in walk(target):
         if (
             isinstance(node, ast.Name)
             and node.id == name
@@ -79,7 +79,7 @@ def may_fail(statement: ast.stmt) -> bool:
     """
     if isinstance(statement, SCOPES):
         return bool(statement.decorator_list)
-    return any(isinstance(node, _FAILING) for node in ast.walk(statement))
+    return any(isinstance(node, _FAILING) for node in walk(statement))
 
 
 def calls_at_import(tree: ModuleTree, statement: ast.stmt, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 
-from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted
+from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, dotted, walk
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
 _SWALLOWING = frozenset(
@@ -63,7 +63,7 @@ def _exit_swallows(value: Value) -> bool:
     node = value.nodes[0] if value.nodes else None
     if not isinstance(node, DEFS):
         return False
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Return) and part.value is not None:
             is_constant = isinstance(part.value, ast.Constant)
             if not is_constant or bool(getattr(part.value, "value", None)):
@@ -73,7 +73,7 @@ def _exit_swallows(value: Value) -> bool:
 
 def _generator_swallows(node: Def) -> bool:
     """Whether a generator catches an error at its `yield`, and may go on."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.With) and _has_yield(part.body):
             contexts = [
                 dotted(getattr(one.context_expr, "func", None)) for one in part.items
@@ -82,14 +82,12 @@ def _generator_swallows(node: Def) -> bool:
                 return True
         if isinstance(part, ast.Try) and _has_yield(part.body):
             for handler in part.handlers:
-                if not any(isinstance(one, ast.Raise) for one in ast.walk(handler)):
+                if not any(isinstance(one, ast.Raise) for one in walk(handler)):
                     return True
     return False
 
 
 def _has_yield(body: list[ast.stmt]) -> bool:
     return any(
-        isinstance(node, ast.Yield)
-        for statement in body
-        for node in ast.walk(statement)
+        isinstance(node, ast.Yield) for statement in body for node in walk(statement)
     )

@@ -19,6 +19,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     Def,
     argument_values,
     dotted,
+    walk,
 )
 from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
@@ -109,7 +110,7 @@ class _FunctionCode(NamedTuple):
         passed: dict[tuple[str, str], set[str]] = {}
         returned: set[str] = set()
         functions: list[Def] = []
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Attribute):
                 if isinstance(node.ctx, (ast.Store, ast.Del)):
                     stored.add(node.attr)
@@ -194,7 +195,7 @@ def bases_added_by(lookup: Lookup, function: Value, depth: int = 0) -> Iterator[
 
 def _bases_added(function: ast.AST) -> Iterator[ast.expr]:
     """List the elements of the tuples that a function itself adds to `__bases__`."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
             continue
         added = node.value.right

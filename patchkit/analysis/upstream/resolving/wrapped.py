@@ -19,6 +19,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     dotted,
     signature_of,
     statements,
+    walk,
 )
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -166,7 +167,7 @@ def _code_of_factory(
 
 def _makes_functions(function: ast.AST) -> bool:
     """Whether a function defines functions inside it, which it may return."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if node is not function and isinstance(node, (*DEFS, ast.Lambda)):
             return True
     return False

@@ -361,3 +361,44 @@ def test_the_bases_of_builtins_are_in_order() -> None:
     source = "class A(Exception): ...\nclass B(A, TypeError): ..."
     resolution = resolve(source, "B.__new__")
     assert resolution.variants[0].dotted == "builtins.TypeError.__new__"
+
+
+HASHED = """
+import os
+class Compared:
+    def __eq__(self, other): ...
+class Derived(Compared):
+    pass
+class Both(Compared):
+    def __eq__(self, other): ...
+    def __hash__(self): ...
+class Again(Both):
+    pass
+class Perhaps:
+    if os.environ.get("COMPARE"):
+        def __eq__(self, other): ...
+class Plain:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "state", "defined", "kind"),
+    [
+        ("Compared", "present", "up:Compared.__hash__", Kind.CONSTANT),
+        ("Derived", "present", "up:Compared.__hash__", Kind.CONSTANT),
+        ("Both", "present", "up:Both.__hash__", Kind.METHOD),
+        ("Again", "present", "up:Both.__hash__", Kind.METHOD),
+        ("Perhaps", "undecidable", None, None),
+        ("Plain", "present", "builtins:object.__hash__", Kind.OUTSIDE),
+    ],
+)
+def test_python_sets_hash_to_none_beside_a_comparison(
+    qualname: str, state: str, defined: str | None, kind: Kind | None
+) -> None:
+    """A class that defines `__eq__` alone has None for its `__hash__`."""
+    resolution = resolve(HASHED, f"{qualname}.__hash__")
+    assert resolution.state == state
+    if defined is not None:
+        assert (str(resolution.defined), resolution.kind) == (defined, kind)
+        assert resolution.is_sure

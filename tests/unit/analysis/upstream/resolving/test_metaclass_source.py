@@ -73,6 +73,7 @@ def test_what_is_set_on_the_class(body: str, names: list[str] | None) -> None:
     [
         "def __new__(mcs, *args): return super().__new__(mcs, *args)",
         f"{NEW}return super().__new__(mcs, name, bases, {{}})",
+        f"{NEW}return super().__new__(mcs, name, bases[:1], space)",
         f"{NEW}{MAKES.replace('return', 'cls =')}\n return f(cls)",
         f"{NEW}return Other",
     ],

@@ -79,6 +79,10 @@ class C(metaclass=Meta):
 class D(metaclass=Keeps):
     value = 1
     def method(self): ...
+Base = Meta("Base", (), {})
+class E(Base):
+    def method(self): ...
+    def wrapped(self): ...
 """
 
 
@@ -91,6 +95,9 @@ class D(metaclass=Keeps):
         ("D.value", "present"),
         ("D.method", "present"),
         ("D.added", "undecidable"),
+        ("Base.method", "undecidable"),
+        ("E.method", "present"),
+        ("E.wrapped", "undecidable"),
     ],
 )
 def test_what_a_metaclass_may_take_away_is_undecidable(
