@@ -22,6 +22,7 @@ from patchkit.analysis.check.compatibility import (
     is_default_attribute,
     refused_wrapper_call,
 )
+from patchkit.analysis.check.constant_types import other_type
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.elsewhere import elsewhere, storage_elsewhere
@@ -255,6 +256,8 @@ class Judge:
             fault := not_to_be_replaced(change, facts, ours)
         ):
             yield fault
+        elif Nature.VALUE == facts.nature == ours.nature:
+            yield from other_type(change, self._release, self._row, self._pack.as_release)
         elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
             return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count
