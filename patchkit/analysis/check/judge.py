@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.adding_fields import no_dataclass
+from patchkit.analysis.check.adding_fields import may_have, no_dataclass
 from patchkit.analysis.check.calls import (
     FUNCTIONS,
     UNWRAPPABLE,
@@ -201,7 +201,7 @@ class Judge:
         elif field_facts.is_present:
             yield _already(f"upstream already has {field} ({where(field_facts)})")
         # A ClassVar is a field of its own kind.
-        elif _may_have_field(field_facts) or ANNOTATED in field_facts.reason:
+        elif may_have(field_facts) or ANNOTATED in field_facts.reason:
             yield undecidable(field_facts.reason)
 
     # --- what has to fit
@@ -384,11 +384,6 @@ class Judge:
         if self._row.patch.body is None:
             return None
         return self._pack.facts(self._row, name)
-
-
-def _may_have_field(facts: Facts) -> bool:
-    """Whether a class may have a field, but for a decorator, which might set any name."""
-    return facts.state == "undecidable" and "the decorator @" not in facts.reason
 
 
 def _already(message: str) -> Fault:
