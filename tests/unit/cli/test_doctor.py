@@ -258,6 +258,29 @@ def test_the_plugin_counts_unless_it_is_left_out(
     assert way(ways_in(of_sglang), "SGLang plugin")["mark"] == mark
 
 
+@pytest.mark.parametrize(
+    ("version", "mark"),
+    [("0.5.10.post1", "note"), ("0.5.11rc1", "ok"), ("0.5.23", "ok"), ("?", "ok")],
+)
+def test_a_release_without_plugins_does_not_load_ours(
+    version: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SGLang loads plugins from 0.5.11 on; of an unknown version, it is taken to do so."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    info = tmp_path / f"sglang-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: sglang\nVersion: {version}\n")
+    entries = (Entry("patchkit", "patchkit.runtime.reach.sglang_plugin:load"),)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
+    check = way(ways_in({}), "SGLang plugin")
+    assert check["mark"] == mark
+    if mark == "note":
+        assert check["message"] == (
+            "not active: found SGLang 0.5.10.post1, which loads no plugins, expected 0.5.11 or "
+            "later; use 'patchkit run' or the bootstrap"
+        )
+
+
 def test_run_is_seen_from_inside() -> None:
     """A process that `patchkit run` has started says so."""
     inside = ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"})
