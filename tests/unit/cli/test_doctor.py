@@ -149,6 +149,35 @@ def test_packs_that_do_not_go_together_are_bad(
     assert "pack one_pack as well" in message
 
 
+@pytest.mark.parametrize(
+    ("named", "subject", "words"),
+    [
+        ("my_pak", "my_pak", "PYTHONPATH; did you mean my_pack?"),
+        ("./my_pack", "./my_pack", "not a path; did you mean my_pack?"),
+        ("", "''", "pack '', name: found '', expected the dotted name of a package"),
+        ("far_away", "far_away", "installed or in a folder of PYTHONPATH"),
+        ("folder", "folder", "PATCHES: found nothing, as folder has no __init__.py"),
+    ],
+)
+def test_a_pack_that_is_not_there_is_bad(
+    named: str,
+    subject: str,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`doctor` says what was found, and which pack of this folder may be meant."""
+    monkeypatch.chdir(tmp_path)
+    write_pack("my_pack", pack_source(row_source()))
+    (tmp_path / "folder").mkdir()
+    line = findings(capsys, "--patches", named)[0]
+    assert line[:2] == ("bad", subject)
+    assert words in line[2]
+    assert ("did you mean" in line[2]) is ("did you mean" in words)
+
+
 def test_names_that_no_patch_has_are_a_warning(
     capsys: pytest.CaptureFixture[str],
     write_pack: Callable[..., Path],
