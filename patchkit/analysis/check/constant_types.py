@@ -32,18 +32,23 @@ def other_type(
     Yields:
         A fault if both values are spelled out, and their types differ.
     """
-    found = _type_of(Target(row.body, change.by), pack)
+    found = type_of(Target(row.body, change.by), pack)
     if not found:
         return
-    expected = _type_of(change.place, release)
+    expected = type_of(change.place, release)
     if expected not in ("", found):
         message = f"found {change.by} ({found}), expected {expected}, as upstream has it"
         fix = "write a value of that type; unrelated=True allows another"
         yield Fault(codes.TYPE_CHANGED, message, fix, change.by)
 
 
-def _type_of(target: Target, release: CheckedRelease) -> str:
-    """Return the type of a constant, in words; '' if it is not known, or may be another."""
+def type_of(target: Target, release: CheckedRelease) -> str:
+    """Return the type of a constant, in words; '' if it is not known, or may be another.
+
+    Args:
+        target: What may be a constant: a number, a string, or bytes.
+        release: The release, or the pack.
+    """
     values = release.resolver.resolve(target).variants
     types = set(map(_type_of_literal, values))
     if len(types) == 1:

@@ -333,6 +333,8 @@ def unordered(
     predecessors = _predecessors(rows)
     for target, rows_by_name in rows_by_target.items():
         for inner, outer in combinations(rows_by_name.values(), 2):
+            if _kinds(inner, target) | _kinds(outer, target) == {"AddField"}:
+                continue  # fields are passed by keyword, in any order
             if can_meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
 
