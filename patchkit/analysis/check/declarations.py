@@ -71,7 +71,7 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
         if not getattr(row.patch, field).strip():
             message = f"{row.name} has no `{field}`, expected {expected}"
             yield finding_of_row(
-                code, message, f"add {field}=… to the row", row, row_place
+                code, message, f"set {field}=… in the row", row, row_place
             )
     if row.patch.body is None or not pack.has_body(row.patch):
         return  # a missing body is reported where the pack is read

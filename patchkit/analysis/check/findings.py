@@ -13,7 +13,8 @@ from patchkit.errors import UnreachableError, UpstreamError
 
 Place = tuple[str, int | None]
 """A file, and a line in it if one is known."""
-REWRITE = "change the body, or end the range here and add a change for later releases"
+OR_END = "or end the range here and add a change for later releases"
+REWRITE = f"change the body, {OR_END}"
 """The fix for a body that does not fit a release."""
 RETIRE = "end the range before this release; delete the row once no release needs it"
 """The fix for a patch that upstream has by now."""

@@ -58,6 +58,7 @@ from patchkit.core.rows.target import Target
 
 _UNEDITABLE = UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds without the source of a function."""
+_OR_REPLACE = "; or Replace it, if yours is to be used there"
 _NARROW = "narrow the row's range, or point the change at the target's new place"
 
 
@@ -158,7 +159,8 @@ class Judge:
             yield elsewhere(change, facts)
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
-                yield _already(f"upstream already has {change.place} ({where(facts)})")
+                message = f"upstream already has {change.place} ({where(facts)})"
+                yield _already(message, _OR_REPLACE)
         elif facts.storage:  # set on the class, it would have no effect
             yield elsewhere(change, facts)
         elif facts.state == "undecidable":
@@ -365,7 +367,10 @@ class Judge:
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
             expected = "a function with its own source, as Edit needs"
-            yield other_kind(change.place, facts, expected)
+            instead = "Replace it"
+            if facts.kind == Kind.CLASS:
+                instead = "Edit its methods, or Replace it"
+            yield other_kind(change.place, facts, expected, instead)
         elif facts.owner:
             message = f"it is inherited from {facts.owner}, expected a target with its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
@@ -386,5 +391,5 @@ class Judge:
         return self._pack.facts(self._row, name)
 
 
-def _already(message: str) -> Fault:
-    return Fault(codes.ALREADY_UPSTREAM, message, RETIRE)
+def _already(message: str, instead: str = "") -> Fault:
+    return Fault(codes.ALREADY_UPSTREAM, message, f"{RETIRE}{instead}")
