@@ -78,7 +78,7 @@ def test_an_unknown_after_is_refused() -> None:
 
 def test_the_name_that_an_unknown_after_may_mean_is_told() -> None:
     """A slip is seen at once."""
-    with pytest.raises(DeclarationError, match="; did you mean core-fast?"):
+    with pytest.raises(DeclarationError, match=r"; did you mean core-fast\?"):
         Registry([row("one", after=("core-fats",)), row("core-fast")])
 
 

@@ -12,9 +12,9 @@ from patchkit.analysis.upstream.resolving.values import Value
 from patchkit.core.rows.declaration import Replace, Row
 from patchkit.core.rows.target import Target
 
-_TYPES = {Number: "a number", str: "a str", bytes: "bytes"}
+_TYPES: dict[type, str] = {Number: "a number", str: "a str", bytes: "bytes"}
 """Types of literals, in words. All numbers are alike, and None may stand for any type."""
-_DECLARED = ("bool", "bytes", "float", "int", "str")
+_DECLARED = {"bool", "bytes", "float", "int", "str"}
 """Annotations that allow one of these types alone."""
 
 
@@ -37,7 +37,9 @@ def other_type(
         return
     expected = type_of(change.place, release)
     if expected not in ("", found):
-        message = f"found {change.by} ({found}), expected {expected}, as upstream has it"
+        message = (
+            f"found {change.by} ({found}), expected {expected}, as upstream has it"
+        )
         fix = "write a value of that type; unrelated=True allows another"
         yield Fault(codes.TYPE_CHANGED, message, fix, change.by)
 
@@ -60,14 +62,16 @@ def _type_of_literal(value: Value) -> str:
     """Return the type of a literal, in words; '' for other code, or a wider annotation."""
     if value.expression is None:
         return ""
-    for node in value.nodes:
-        is_annotated = isinstance(node, ast.AnnAssign)
-        if is_annotated and ast.unparse(node.annotation) not in _DECLARED:
-            return ""
-    literal = None
+    annotations = [
+        ast.unparse(node.annotation)
+        for node in value.nodes
+        if isinstance(node, ast.AnnAssign)
+    ]
+    if not set(annotations) <= _DECLARED:
+        return ""
     with suppress(ValueError, TypeError):
         literal = ast.literal_eval(value.expression)
-    for known, words in _TYPES.items():
-        if isinstance(literal, known):
-            return words
+        for known, words in _TYPES.items():
+            if isinstance(literal, known):
+                return words
     return ""

@@ -259,7 +259,9 @@ class Judge:
         ):
             yield fault
         elif Nature.VALUE == facts.nature == ours.nature:
-            yield from other_type(change, self._release, self._row, self._pack.as_release)
+            yield from other_type(
+                change, self._release, self._row, self._pack.as_release
+            )
         elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
             return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count

@@ -44,7 +44,6 @@ from patchkit.registry import (
 from patchkit.runtime.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
 from patchkit.settings import VARIABLES, Settings
 
-
 _SLIP = 0.7
 """From here on, the name of a pack is taken for a slip of another."""
 

@@ -643,11 +643,23 @@ def test_the_function_of_an_operator_is_called_by_torch(
 @pytest.mark.parametrize(
     ("change", "mod", "fix"),
     [
-        (WRAP, "class f: ...", "Wrap its __init__ or another method, or Replace it, or end"),
+        (
+            WRAP,
+            "class f: ...",
+            "Wrap its __init__ or another method, or Replace it, or end",
+        ),
         (WRAP, "f = 3", "Replace it, or end the range here and add a change for later"),
         (edit("x = 1", "x = 2"), "f = 3", "Replace it, or end the range here"),
-        (edit("x = 1", "x = 2"), "class f: ...", "Edit its methods, or Replace it, or end"),
-        ("Add('up.mod:f', by='g')", "f = 3", "or Replace it, if yours is to be used there"),
+        (
+            edit("x = 1", "x = 2"),
+            "class f: ...",
+            "Edit its methods, or Replace it, or end",
+        ),
+        (
+            "Add('up.mod:f', by='g')",
+            "f = 3",
+            "or Replace it, if yours is to be used there",
+        ),
         ("Provide('up.mod', by='N')", "", "delete the row once no release needs it"),
         (ADD_FIELD, f"{DATACLASS}\n    x: int = 2", "once no release needs it"),
     ],

@@ -124,12 +124,17 @@ def test_a_target_that_appears_later_names_its_first_release(world: World) -> No
 def test_a_slip_in_the_name_of_a_module_is_no_move(world: World) -> None:
     """No release has the module, and one whose name is nearly the same has the target."""
     body = "def w(wrapped, instance, args, kwargs): ..."
-    world.pack(row("p", "patch_a", "Wrap('up.schedular:Scheduler.schedule', by='w')"), patch_a=body)
+    world.pack(
+        row("p", "patch_a", "Wrap('up.schedular:Scheduler.schedule', by='w')"),
+        patch_a=body,
+    )
     near, far = subject("1", scheduler=CLASS), subject("1", far=CLASS)
     near.is_local = far.is_local = True  # so that all its files are searched
     slip = only_finding(checked([near]), "PK101")
     assert "by name only" in slip.message
-    assert slip.fix.startswith("did you mean up.scheduler:Scheduler.schedule? Otherwise, narrow")
+    assert slip.fix.startswith(
+        "did you mean up.scheduler:Scheduler.schedule? Otherwise, narrow"
+    )
     elsewhere = only_finding(checked([far]), "PK101")
     assert "by name only" in elsewhere.message
     assert elsewhere.fix.startswith("narrow the row's range")
