@@ -36,7 +36,7 @@ class DeclarationError(PatchkitError):
     def __init__(
         self, pack: str, patch: str | None, field: str, found: str, expected: str
     ) -> None:
-        subject = f"pack {pack}"
+        subject = f"pack {pack or repr(pack)}"
         if patch:
             subject += f", patch {patch!r}"
         message = f"{subject}, {field}: found {found}, expected {expected}"

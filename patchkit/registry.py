@@ -298,6 +298,7 @@ def _add_in_order(
     for predecessor in row.patch.after:
         if predecessor not in rows:
             found = f"{predecessor!r}, which no pack declares"
-            raise DeclarationError(row.pack, name, "after", found, "a patch's name")
+            expected = f"a patch's name{near(predecessor, rows)}"
+            raise DeclarationError(row.pack, name, "after", found, expected)
         _add_in_order(predecessor, rows, ordered, (*path, name))
     ordered[name] = row

@@ -4,6 +4,7 @@ import os
 import site
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,9 @@ import patchkit
 from patchkit.cli.report.here import HealthLine
 from patchkit.core.engines.engine import Engine
 from patchkit.core.engines.entry_points import own_engines
+from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.requirements import satisfies
+from patchkit.errors import VersionError
 from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
 
 SITECUSTOMIZE_FOLDER = str(
@@ -148,6 +152,13 @@ def _plugin(engine: Engine, allowed: str | None, not_carried: NotCarried) -> Hea
     names = _plugin_names(engine)
     if not names:
         return _way_in("note", subject, "not installed here")
+    older = _release_without_plugins(engine)
+    if older:
+        message = (
+            f"not active: found {engine.name} {older}, which loads no plugins, expected "
+            f"{engine.plugins_since} or later; use 'patchkit run' or the bootstrap"
+        )
+        return _way_in("note", subject, message)
     if allowed is not None:
         excluded = [name for name in names if name not in allowed.split(",")]
         if excluded:
@@ -169,6 +180,17 @@ def _plugin_names(engine: Engine) -> list[str]:
             if entry.value.startswith("patchkit."):
                 names.add(entry.name)
     return sorted(names)
+
+
+def _release_without_plugins(engine: Engine) -> str:
+    """Return the installed version of an engine if it loads no plugins; '' if it does, or may."""
+    installed = Versions().find(engine.package)
+    if installed is None or not engine.plugins_since:
+        return ""
+    with suppress(VersionError):
+        if not satisfies(installed.version, f">={engine.plugins_since}"):
+            return installed.version
+    return ""
 
 
 def _site_folders() -> list[str]:

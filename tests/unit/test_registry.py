@@ -72,7 +72,14 @@ def test_an_unknown_after_is_refused() -> None:
         Registry([row("one", after=("nobody",))])
     error = caught.value
     assert (error.pack, error.patch, error.field) == ("pack", "one", "after")
+    assert error.expected == "a patch's name"
     assert "'nobody'" in error.found
+
+
+def test_the_name_that_an_unknown_after_may_mean_is_told() -> None:
+    """A slip is seen at once."""
+    with pytest.raises(DeclarationError, match=r"; did you mean core-fast\?"):
+        Registry([row("one", after=("core-fats",)), row("core-fast")])
 
 
 @pytest.mark.parametrize(

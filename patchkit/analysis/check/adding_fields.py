@@ -50,6 +50,15 @@ def no_dataclass(
         )
 
 
+def may_have(facts: Facts) -> bool:
+    """Whether a class may have a member, unless a decorator sets it, which might set any name.
+
+    Args:
+        facts: what the release says of the member.
+    """
+    return facts.state == "undecidable" and "the decorator @" not in facts.reason
+
+
 def _is_made_a_dataclass(place: Target, release: CheckedRelease) -> bool:
     """Whether a decorator makes a class a dataclass."""
     lookup = release.resolver.lookup

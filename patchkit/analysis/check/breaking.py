@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from patchkit.analysis.check import codes
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.exclusion import (
@@ -15,6 +16,7 @@ from patchkit.analysis.check.judge import Judge
 from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.check.using import RowUses
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.requirements import parse_version
@@ -161,7 +163,7 @@ def _bisected(
     # The next release that is known to break: at the latest the newest, which was tried first.
     broken = min(index for index in faults_by_index if index > holding)
     if holding < 0:
-        return Break(None, releases[broken], faults_by_index[broken])
+        return Break(None, releases[broken], _faults(row, releases[broken], hint=True))
     while broken - holding > 1:
         middle = (holding + broken) // 2
         faults = _faults(row, releases[middle])
@@ -173,8 +175,14 @@ def _bisected(
     return Break(releases[holding], releases[broken], faults_by_index[broken])
 
 
-def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
-    """List what breaks a patch in a release, whether or not that is in the row's range."""
+def _faults(row: Row, release: CheckedRelease, *, hint: bool = False) -> list[Fault]:
+    """List what breaks a patch in a release, whether or not that is in the row's range.
+
+    Args:
+        row: the patch's row.
+        release: the release.
+        hint: whether to name targets that may be meant by those that it lacks.
+    """
     # `inverse` is for a release out of range; `beside` are rows that may add what this one uses.
     coverage = Coverage([row], [release], inverse=True, beside=read_pack(row.pack))
     pack = PackSource(row.pack)
@@ -184,7 +192,12 @@ def _faults(row: Row, release: CheckedRelease) -> list[Fault]:
     additions = additions_beside(coverage, release)
     for change in coverage.to_check(row, release):
         if not is_added_by_earlier_row(row, change, release, additions):
-            faults += judge.faults(change)
+            for fault in judge.faults(change):
+                message = fault.message
+                is_missing = fault.code is codes.TARGET_MISSING
+                if hint and is_missing and change.kind not in ("Add", "Provide"):
+                    message += did_you_mean(change.place, release)
+                faults.append(fault._replace(message=message))
     misfits = RowUses(coverage, {row.pack: pack}).misfits(row, [release])
     faults += [misfit.fault for misfit in misfits[release.name]]
     release.forget_sources()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.compatibility import refused_call
-from patchkit.analysis.check.findings import REWRITE, Fault, undecidable
+from patchkit.analysis.check.findings import OR_END, REWRITE, Fault, undecidable
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import PLAIN_RESULT
 from patchkit.analysis.upstream.resolving.natures import TO_CALL, Nature
@@ -36,13 +36,16 @@ _OR_UNRELATED = (
 )
 
 
-def other_kind(place: Target, facts: Facts, expected: str) -> Fault:
+def other_kind(
+    place: Target, facts: Facts, expected: str, instead: str = "change the body"
+) -> Fault:
     """Make the fault of a target that is of another kind than expected.
 
     Args:
         place: the target.
         facts: what the release says of it.
         expected: what a change of its kind needs.
+        instead: what to do where the change is for this release alone.
 
     Returns:
         The fault.
@@ -54,7 +57,7 @@ def other_kind(place: Target, facts: Facts, expected: str) -> Fault:
     if facts.nature and kind not in _DEFINED:
         kind = facts.nature  # such as an item of a table that is a class
     message = f"found {name} ({kind}), expected {expected}"
-    return Fault(codes.KIND_CHANGED, message, REWRITE)
+    return Fault(codes.KIND_CHANGED, message, f"{instead}, {OR_END}")
 
 
 def nothing_to_call(change: Wrap, facts: Facts) -> Fault | None:
@@ -68,7 +71,10 @@ def nothing_to_call(change: Wrap, facts: Facts) -> Fault | None:
         The fault, if the target is a class or a value, or if the source does not tell.
     """
     if facts.nature not in (*TO_CALL, Nature.UNKNOWN):
-        return other_kind(change.place, facts, "a callable, as Wrap needs")
+        instead = "Replace it"
+        if facts.nature == Nature.CLASS:
+            instead = "Wrap its __init__ or another method, or Replace it"
+        return other_kind(change.place, facts, "a callable, as Wrap needs", instead)
     if facts.nature in TO_CALL:
         return None
     reason = facts.reason or f"the source does not tell what {change.place} is"

@@ -8,12 +8,16 @@ from typing import NamedTuple
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import parse_version, release_order
-from patchkit.errors import UpstreamError
+from patchkit.errors import UpstreamError, near
+
+_SLIP = 0.8
+"""From here on, a version is taken for a slip of another."""
 
 
 class Side(NamedTuple):
@@ -47,11 +51,13 @@ class Comparison(NamedTuple):
         target: the target, as the row names it.
         old: the target in the one release.
         new: the target in the other.
+        hint: asks whether another target was meant, where neither has it; else ''.
     """
 
     target: Target
     old: Side
     new: Side
+    hint: str = ""
 
     @property
     def changed(self) -> bool:
@@ -90,7 +96,10 @@ def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Compari
     """
     old_side = _side(target, release=old, opposite=new)
     new_side = _side(target, release=new, opposite=old)
-    return Comparison(target, old_side, new_side)
+    hint = ""
+    if old_side.facts.state == new_side.facts.state == "absent":
+        hint = did_you_mean(target, new)
+    return Comparison(target, old_side, new_side, hint)
 
 
 def _side(target: Target, release: CheckedRelease, opposite: CheckedRelease) -> Side:
@@ -337,8 +346,9 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
         raise UpstreamError(
             f"found {version!r}, expected a version of {project} alone, such as {newest}"
         )
+    similar = near(version, [release.version for release in releases], likeness=_SLIP)
     raise UpstreamError(
-        f"found no release {project} {version}, expected one such as {newest}"
+        f"found no release {project} {version}, expected one such as {newest}{similar}"
     )
 
 

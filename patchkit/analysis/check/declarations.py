@@ -71,7 +71,7 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
         if not getattr(row.patch, field).strip():
             message = f"{row.name} has no `{field}`, expected {expected}"
             yield finding_of_row(
-                code, message, f"add {field}=… to the row", row, row_place
+                code, message, f"set {field}=… in the row", row, row_place
             )
     if row.patch.body is None or not pack.has_body(row.patch):
         return  # a missing body is reported where the pack is read
@@ -333,6 +333,8 @@ def unordered(
     predecessors = _predecessors(rows)
     for target, rows_by_name in rows_by_target.items():
         for inner, outer in combinations(rows_by_name.values(), 2):
+            if _kinds(inner, target) | _kinds(outer, target) == {"AddField"}:
+                continue  # fields are passed by keyword, in any order
             if can_meet(inner, outer) and inner.name not in predecessors[outer.name]:
                 yield target, inner.name, outer.name
 

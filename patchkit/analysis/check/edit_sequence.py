@@ -1,8 +1,10 @@
 """Checks the Edits of one release, each on the source that earlier Edits have changed."""
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from textwrap import dedent
 
 from patchkit.analysis.check import codes
@@ -21,6 +23,9 @@ from patchkit.core.text.rewriting import (
 from patchkit.errors import TargetError
 
 _FIT = "indent the lines of new relative to its first line; old and new have to be valid Python"
+_WORD = re.compile(r"[^\W\d]\w*")
+_SLIP = 0.75
+"""From here on, a word of `old` is taken for a slip of another."""
 
 _RowEdits = list[tuple[Row, Edit]]
 """Edits of one function in the order in which they are made, each with its row."""
@@ -153,7 +158,9 @@ def _miscounted(
     """
     # If `new` is a part of `old`, its presence proves nothing: upstream may have changed the rest.
     is_part = "".join(change.new.split()) in "".join(change.old.split())
-    if not starts and not is_part and _occurs_in(text, change.new):
+    meant = _respelled(change.old, text)
+    is_slip = meant not in change.new and _occurs_in(text, meant)
+    if not starts and not is_part and not is_slip and _occurs_in(text, change.new):
         message = f"new already replaces old in {position}, so the Edit fails"
         return Fault(codes.MERGED_UPSTREAM, message, RETIRE)
     message = f"{_occurs(len(starts), change)} in {position}"
@@ -162,13 +169,22 @@ def _miscounted(
         message += f", lines {', '.join(lines)}"
         return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
     if not starts:
-        near = nearest(text, change.old, first_line)
+        near = nearest(text, meant, first_line)
         if near:
             message += f"; nearest match:\n{near}"
     fix = "update old and new to upstream's text"
     if starts:
         fix = f"count={len(starts)}, if these are all that you mean"
     return Fault(codes.ANCHOR_ABSENT, message, fix)
+
+
+def _respelled(old: str, text: str) -> str:
+    """Return `old` of an Edit with the nearest words of a function for those that it lacks."""
+    words = {*_WORD.findall(text)}
+    for word in {*_WORD.findall(old)} - words:
+        for meant in get_close_matches(word, words, n=1, cutoff=_SLIP):
+            old = old.replace(word, meant)
+    return old
 
 
 def _occurs(count: int, change: Edit) -> str:

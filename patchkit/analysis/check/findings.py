@@ -13,11 +13,14 @@ from patchkit.errors import UnreachableError, UpstreamError
 
 Place = tuple[str, int | None]
 """A file, and a line in it if one is known."""
-REWRITE = "change the body, or end the range here and add a change for later releases"
+OR_END = "or end the range here and add a change for later releases"
+REWRITE = f"change the body, {OR_END}"
 """The fix for a body that does not fit a release."""
 RETIRE = "end the range before this release; delete the row once no release needs it"
 """The fix for a patch that upstream has by now."""
 _UNDECIDED_CODES = (codes.UNDECIDABLE, codes.NOT_COMPARED)
+_HARMLESS_CODES = (codes.GUARDED_GONE, codes.TYPE_CHANGED)
+"""Codes of faults with which a change can be made."""
 _SHOWN = 3
 """How many of the releases that cannot be read for one cause are named."""
 
@@ -57,7 +60,7 @@ class Fault(NamedTuple):
             # Without a `by`, it is an Edit, which does not find its `old` any more. A Replace has a
             # `by`, and still works.
             return not self.by
-        return self.code not in (*_UNDECIDED_CODES, codes.GUARDED_GONE)
+        return self.code not in (*_UNDECIDED_CODES, *_HARMLESS_CODES)
 
     @property
     def state(self) -> State:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.constant_types import type_of
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.releases import CheckedRelease
@@ -16,6 +17,9 @@ from patchkit.core.rows.target import Target
 
 _SHOWN = 3
 """How many importers a message names."""
+_NO_ACTION = "no action needed, unless you set rebind=False"
+_AS_CONSTANT = "Replace it there, too: copies of a constant are not repointed"
+"""The fix for a number or a string, which cannot be told from an equal one."""
 
 
 def of_importers(coverage: Coverage) -> Iterator[Finding]:
@@ -39,7 +43,10 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
         for patch, target in replaced:
             imports = importers.get(target)
             if imports:
-                yield _imported_by(imports, patch, str(target), release.name)
+                fix = _NO_ACTION
+                if type_of(target, release):
+                    fix = _AS_CONSTANT
+                yield _imported_by(imports, patch, str(target), release.name, fix)
 
 
 def _replaced(
@@ -56,7 +63,7 @@ def _replaced(
 
 
 def _imported_by(
-    imports: Sequence[Use], patch: str, target: str, release: str
+    imports: Sequence[Use], patch: str, target: str, release: str, fix: str
 ) -> Finding:
     """Make the finding of a target that modules import by name; it points to the first import."""
     modules = [module_name(use.path) for use in imports]
@@ -66,7 +73,7 @@ def _imported_by(
     return Finding(
         code=codes.BY_NAME_IMPORTERS,
         message=f"imported by name in {importers}",
-        fix="no action needed, unless you set rebind=False",
+        fix=fix,
         patch=patch,
         target=target,
         release=release,

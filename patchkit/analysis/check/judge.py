@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.adding_fields import no_dataclass
+from patchkit.analysis.check.adding_fields import may_have, no_dataclass
 from patchkit.analysis.check.calls import (
     FUNCTIONS,
     UNWRAPPABLE,
@@ -22,6 +22,7 @@ from patchkit.analysis.check.compatibility import (
     is_default_attribute,
     refused_wrapper_call,
 )
+from patchkit.analysis.check.constant_types import other_type
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.elsewhere import elsewhere, storage_elsewhere
@@ -57,6 +58,7 @@ from patchkit.core.rows.target import Target
 
 _UNEDITABLE = UNWRAPPABLE | {Kind.GENERATED, Kind.OUTSIDE}
 """Kinds without the source of a function."""
+_OR_REPLACE = "; or Replace it, if yours is to be used there"
 _NARROW = "narrow the row's range, or point the change at the target's new place"
 
 
@@ -157,7 +159,8 @@ class Judge:
             yield elsewhere(change, facts)
         elif facts.is_present:
             if not is_default_attribute(self._release.resolver, change.place, facts):
-                yield _already(f"upstream already has {change.place} ({where(facts)})")
+                message = f"upstream already has {change.place} ({where(facts)})"
+                yield _already(message, _OR_REPLACE)
         elif facts.storage:  # set on the class, it would have no effect
             yield elsewhere(change, facts)
         elif facts.state == "undecidable":
@@ -200,7 +203,7 @@ class Judge:
         elif field_facts.is_present:
             yield _already(f"upstream already has {field} ({where(field_facts)})")
         # A ClassVar is a field of its own kind.
-        elif _may_have_field(field_facts) or ANNOTATED in field_facts.reason:
+        elif may_have(field_facts) or ANNOTATED in field_facts.reason:
             yield undecidable(field_facts.reason)
 
     # --- what has to fit
@@ -255,6 +258,10 @@ class Judge:
             fault := not_to_be_replaced(change, facts, ours)
         ):
             yield fault
+        elif Nature.VALUE == facts.nature == ours.nature:
+            yield from other_type(
+                change, self._release, self._row, self._pack.as_release
+            )
         elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
             return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count
@@ -362,7 +369,10 @@ class Judge:
         text = self._release.text(facts)
         if facts.is_sure and facts.kind in _UNEDITABLE:
             expected = "a function with its own source, as Edit needs"
-            yield other_kind(change.place, facts, expected)
+            instead = "Replace it"
+            if facts.kind == Kind.CLASS:
+                instead = "Edit its methods, or Replace it"
+            yield other_kind(change.place, facts, expected, instead)
         elif facts.owner:
             message = f"it is inherited from {facts.owner}, expected a target with its own source"
             yield Fault(codes.KIND_CHANGED, message, f"name {facts.owner} in the row")
@@ -383,10 +393,5 @@ class Judge:
         return self._pack.facts(self._row, name)
 
 
-def _may_have_field(facts: Facts) -> bool:
-    """Whether a class may have a field, but for a decorator, which might set any name."""
-    return facts.state == "undecidable" and "the decorator @" not in facts.reason
-
-
-def _already(message: str) -> Fault:
-    return Fault(codes.ALREADY_UPSTREAM, message, RETIRE)
+def _already(message: str, instead: str = "") -> Fault:
+    return Fault(codes.ALREADY_UPSTREAM, message, f"{RETIRE}{instead}")

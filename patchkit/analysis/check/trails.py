@@ -282,14 +282,14 @@ class Moves:
 
         Returns:
             The fix. If no release has the target, its name may be misspelled: similar names come
-            first.
+            first. One that was found by name is no move then, if its module has a similar name.
         """
         if self._first_with(target, release.project) is not None:
             return fix
-        if self.words(target, release):
-            return fix
         question = did_you_mean(target, release).removeprefix("; ")
-        if not question:
+        move = self.move_of(target, release)
+        is_elsewhere = move and move.words and str(move.place) not in question
+        if not question or is_elsewhere:
             return fix
         return f"{question} Otherwise, {fix}"
 

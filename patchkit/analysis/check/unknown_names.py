@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.adding_fields import may_have
 from patchkit.analysis.check.edit_sequence import edited
 from patchkit.analysis.check.findings import Fault
 from patchkit.analysis.check.packs import PackSource
@@ -127,15 +128,15 @@ class UnknownNames:
         self, name: str, change: Change, module: str, release: CheckedRelease
     ) -> bool:
         """Whether a release or another change defines a name; also if that cannot be decided."""
-        scopes = [""]
         if isinstance(change, AddField):
             # The type of a field reads names of its class, too.
-            scopes.append(f"{change.place.qualname}.")
+            member = release.facts(Target(module, f"{change.place.qualname}.{name}"))
+            if member.is_present or may_have(member):
+                return True
         elif "." in change.place.qualname and _is_mangled(name):
             return True  # in a class, Python reads `__x` as `_C__x`, which nobody has looked up
-        for scope in scopes:
-            if release.facts(Target(module, f"{scope}{name}")).state != "absent":
-                return True
+        if release.facts(Target(module, name)).state != "absent":
+            return True
         return name in self._defined_by_others(change, module, release)
 
     def _defined_by_others(

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Collection, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, parse
@@ -13,6 +14,7 @@ from patchkit.analysis.upstream.reading.releases import (
 )
 from patchkit.analysis.upstream.reading.tree import Tree, open_installed
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, module_name
+from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UpstreamError
 
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
@@ -52,13 +54,29 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
             )
         return releases[-1].project, releases[-1].source  # the newest
     try:
-        return name, open_installed(name)
+        return name, open_installed(_package_of(name))
     except UpstreamError as error:
         expected = (
             "expected an installed package, a folder, a wheel, or a release such as "
             "name==1.0"
         )
         raise UpstreamError(f"{error}, {expected}") from error
+
+
+def _package_of(distribution: str) -> str:
+    """Return a package of an installed distribution that has none of its own name, else its name.
+
+    Such as `xdist` of `pytest-xdist`.
+    """
+    name = canonical(distribution)
+    packages = [
+        package
+        for package, names in packages_distributions().items()
+        if name in map(canonical, filter(None, names))
+    ]
+    if not packages or name.replace("-", "_") in packages:
+        return distribution
+    return min(packages)
 
 
 def _open_folder(folder: Path) -> ReleaseSource:

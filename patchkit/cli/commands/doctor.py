@@ -44,6 +44,9 @@ from patchkit.registry import (
 from patchkit.runtime.process.roles import PARENT_VARIABLE, ROLE_VARIABLE
 from patchkit.settings import VARIABLES, Settings
 
+_SLIP = 0.7
+"""From here on, the name of a pack is taken for a slip of another."""
+
 
 @click.command("doctor")
 @options.patches_option
@@ -161,11 +164,15 @@ def _read_packs(
     """Read the rows of all packs, installed and named; return them with a line for each pack."""
     rows: list[Row] = []
     lines: list[HealthLine] = []
+    packs_here = Project.read().packs_here()
     for name in packs_for(settings, packs):
         try:
             rows_of_pack = read_pack(name)
         except PatchkitError as error:
-            lines.append(HealthLine("packs", "bad", name, str(error)))
+            message = str(error)
+            if name not in packs_here:
+                message += near(name, packs_here, likeness=_SLIP)
+            lines.append(HealthLine("packs", "bad", name or "''", message))
             continue
         rows += rows_of_pack
         origin = _origin(name, settings)

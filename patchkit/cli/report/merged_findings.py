@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby
 
 from patchkit.analysis.check.findings import Report
 from patchkit.cli.report.finding_groups import FindingGroup, gist, groups
 from patchkit.cli.report.release_spans import release_spans
+from patchkit.core.record import grouped
 
 _WORD = re.compile(r"[^\s,;]+|[,;]")
+_OF_BODIES = ("PK504", "PK6")
+"""What codes begin with whose findings are about a body, and not about a row."""
 _GAP = re.compile(r" (?=[,;])")
 _ENDS = " ,;'"
 """What is left out at the ends of quoted words."""
@@ -20,6 +24,7 @@ def merged_groups(report: Report) -> list[FindingGroup]:
 
     Findings are about one thing if all but their message is equal, such as the refused arguments of
     one call where upstream's signature has changed twice. Two findings of one release stay two.
+    What is wrong with a body that several patches share is one group.
 
     Args:
         report: The report.
@@ -37,7 +42,7 @@ def merged_groups(report: Report) -> list[FindingGroup]:
             same_subject.append(variants)
             merged.append(variants)
     order = {release: number for number, release in enumerate(report.releases)}
-    return [_merged(variants, order) for variants in merged]
+    return _shared([_merged(variants, order) for variants in merged])
 
 
 def merged_sections(report: Report) -> list[tuple[str, list[FindingGroup]]]:
@@ -114,6 +119,29 @@ def _merged(variants: Sequence[FindingGroup], order: dict[str, int]) -> FindingG
     return FindingGroup(
         newest.finding, tuple(releases), varies=True, variants=tuple(older)
     )
+
+
+def _shared(merged: Sequence[FindingGroup]) -> list[FindingGroup]:
+    """Make one group of those that differ in their patch alone, as they are about one body."""
+    alike = grouped((_subject_of_body(group), group) for group in merged)
+    shared = []
+    for first, *others in alike.values():
+        finding = first.finding
+        if others:
+            patches = ", ".join(group.finding.patch for group in others)
+            message = f"{finding.message}; likewise for {patches}"
+            finding = replace(finding, message=message)
+        shared.append(first._replace(finding=finding))
+    return shared
+
+
+def _subject_of_body(group: FindingGroup) -> object:
+    """Return what a group about a body is about, whatever its patch; something else for others."""
+    finding = group.finding
+    if not finding.code.code.startswith(_OF_BODIES):
+        return id(group)
+    of_no_patch = group._replace(finding=replace(finding, patch=""))
+    return _subject(of_no_patch), finding.message, group.releases
 
 
 def _changes(newest: Sequence[str], older: Sequence[str]) -> Iterator[str]:

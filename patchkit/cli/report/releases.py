@@ -66,7 +66,7 @@ def _verdict(comparison: Comparison) -> str:
     new = comparison.new
     states = {old.facts.state, new.facts.state}
     if states == {"absent"}:
-        return "in neither of them"
+        return f"in neither of them{comparison.hint}"
     if new.place != old.place:
         if comparison.changed:
             return f"now at {new.place}, changed"

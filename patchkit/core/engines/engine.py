@@ -27,6 +27,7 @@ _ATTRIBUTE = (r"([^\W\d]\w*)?", "the name of an attribute, or ''")
 _FORMS = {
     "name": (r".+", "the name of the engine"),
     "package": (r"[^\W\d]\w*", "the name of a top-level package"),
+    "plugins_since": (r"(\d+(\.\d+)*)?", "a release, or ''"),
     "configuration": _ATTRIBUTE,
     "digest_in": _ATTRIBUTE,
 }
@@ -71,6 +72,7 @@ class Engine(Record, kw_only=True):
         package: The top-level package of its code, which is also the name of its distribution.
         processes: How its processes are known, and the roles that they enter.
         plugin_groups: The groups of entry points that its processes call as they start.
+        plugins_since: The first release whose processes do so; '' if all of them do.
         plugin_variable: The variable that names which plugins it loads; '' if it has none.
         titles: What the titles of its processes begin with.
         configuration: An attribute that its configuration has, and no other argument of the
@@ -87,6 +89,7 @@ class Engine(Record, kw_only=True):
     package: str
     processes: Sequence[ProcessRow] = ()
     plugin_groups: Sequence[str] = ()
+    plugins_since: str = ""
     plugin_variable: str = ""
     titles: Sequence[str] = ()
     configuration: str = ""

@@ -65,6 +65,7 @@ ENGINE = Engine(
         ),
     ),
     plugin_groups=("sglang.srt.plugins",),
+    plugins_since="0.5.11",
     plugin_variable="SGLANG_PLUGINS",
     titles=("sglang::", "sgl_diffusion::"),
     # Only `ServerArgs` has the first. Of names that it does not know, SGLang passes those that

@@ -140,6 +140,9 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     """
     checks = _FieldChecks(pack)
     patches: Any = getattr(module, "PATCHES", None)
+    if patches is None and getattr(module, "__file__", None) is None:
+        found = f"nothing, as {pack} has no __init__.py"
+        checks.refuse("PATCHES", found, "a tuple of Patch")
     is_sequence = isinstance(patches, (tuple, list))
     checks.require(is_sequence, "PATCHES", patches, "a tuple of Patch")
     for patch in patches:

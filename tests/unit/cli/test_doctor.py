@@ -149,6 +149,35 @@ def test_packs_that_do_not_go_together_are_bad(
     assert "pack one_pack as well" in message
 
 
+@pytest.mark.parametrize(
+    ("named", "subject", "words"),
+    [
+        ("my_pak", "my_pak", "PYTHONPATH; did you mean my_pack?"),
+        ("./my_pack", "./my_pack", "not a path; did you mean my_pack?"),
+        ("", "''", "pack '', name: found '', expected the dotted name of a package"),
+        ("far_away", "far_away", "installed or in a folder of PYTHONPATH"),
+        ("folder", "folder", "PATCHES: found nothing, as folder has no __init__.py"),
+    ],
+)
+def test_a_pack_that_is_not_there_is_bad(
+    named: str,
+    subject: str,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write_pack: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`doctor` says what was found, and which pack of this folder may be meant."""
+    monkeypatch.chdir(tmp_path)
+    write_pack("my_pack", pack_source(row_source()))
+    (tmp_path / "folder").mkdir()
+    line = findings(capsys, "--patches", named)[0]
+    assert line[:2] == ("bad", subject)
+    assert words in line[2]
+    assert ("did you mean" in line[2]) is ("did you mean" in words)
+
+
 def test_names_that_no_patch_has_are_a_warning(
     capsys: pytest.CaptureFixture[str],
     write_pack: Callable[..., Path],
@@ -256,6 +285,29 @@ def test_the_plugin_counts_unless_it_is_left_out(
         name.replace("VLLM", "SGLANG"): value for name, value in environ.items()
     }
     assert way(ways_in(of_sglang), "SGLang plugin")["mark"] == mark
+
+
+@pytest.mark.parametrize(
+    ("version", "mark"),
+    [("0.5.10.post1", "note"), ("0.5.11rc1", "ok"), ("0.5.23", "ok"), ("?", "ok")],
+)
+def test_a_release_without_plugins_does_not_load_ours(
+    version: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SGLang loads plugins from 0.5.11 on; of an unknown version, it is taken to do so."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    info = tmp_path / f"sglang-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: sglang\nVersion: {version}\n")
+    entries = (Entry("patchkit", "patchkit.runtime.reach.sglang_plugin:load"),)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
+    check = way(ways_in({}), "SGLang plugin")
+    assert check["mark"] == mark
+    if mark == "note":
+        assert check["message"] == (
+            "not active: found SGLang 0.5.10.post1, which loads no plugins, expected 0.5.11 or "
+            "later; use 'patchkit run' or the bootstrap"
+        )
 
 
 def test_run_is_seen_from_inside() -> None:

@@ -75,6 +75,7 @@ def test_a_release_that_cannot_be_read_is_one_line_and_2(
     [
         (["nobody"], "nobody"),
         (["p", "--from", "3.0"], "found no release up 3.0, expected one such as 1.1"),
+        (["p", "--from", "1.11"], "expected one such as 1.1; did you mean 1.1?"),
         (["p", "--from", "2.0"], "found no release up 2.0"),
     ],
 )

@@ -67,6 +67,15 @@ def test_a_break_between_ends_of_the_range_that_break_is_found(patch: Row) -> No
     assert broke.ends == ["3", "4"]
 
 
+def test_a_target_that_no_release_has_may_be_misspelled(patch: Row) -> None:
+    """Of what an earlier release has, it is known where it went."""
+    similar = "def ff(): ...\n"
+    never = break_of(patch, releases(v2=similar, v3=similar))
+    assert never.faults[0].message == "up.mod has no 'f'; did you mean up.mod:ff?"
+    broke = break_of(patch, releases(v2=HAS, v3=similar))
+    assert broke.faults[0].message == "up.mod has no 'f'"
+
+
 def test_a_patch_that_never_held_or_never_broke(patch: Row) -> None:
     """A patch that never held has no last release, and one that never broke has no first one."""
     assert break_of(patch, releases(v2=LACKS, v3=LACKS, v6=LACKS)).ends == [None, "2"]

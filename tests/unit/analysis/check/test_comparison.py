@@ -16,3 +16,12 @@ def test_a_changed_function_behind_a_call_is_in_the_diff() -> None:
     assert "-    return 1\n+    return 2\n" in comparison.diff
     assert " x = cache(f)\n" in comparison.diff
     assert "def g" not in comparison.diff
+
+
+def test_what_neither_release_has_may_be_misspelled() -> None:
+    """Similar names are told as `check` tells them; of what one of the releases has, none are."""
+    old = subject("1.0", mod="def load(): ...\ndef other(): ...\n")
+    new = subject("1.1", mod="def load(): ...\n")
+    slip = compare(Target("up.mod", "lod"), old, new)
+    assert slip.hint == "; did you mean up.mod:load?"
+    assert compare(Target("up.mod", "other"), old, new).hint == ""

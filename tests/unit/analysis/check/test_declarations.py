@@ -99,6 +99,27 @@ def test_two_patches_without_order(world: World) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("AddField('up.mod:C', 'y', 'int', 0)", []),
+        ("Replace('up.mod:C', by='Sub')", ["PK401"]),
+    ],
+)
+def test_fields_of_one_class_need_no_order(
+    world: World, other: str, expected: list[str]
+) -> None:
+    """Several patches may add fields to a class: fields are passed by name. A Replace differs."""
+    rows = (
+        row("one", "patch_a", "AddField('up.mod:C', 'x', 'int', 0)"),
+        row("two", "patch_b", other),
+    )
+    body = "from up.mod import C\nclass Sub(C): ...\n"
+    world.pack(*rows, patch_a=body, patch_b=body)
+    mod = "import dataclasses\n@dataclasses.dataclass\nclass C: ...\n"
+    assert codes(checked([subject("1.0", mod=mod)])) == expected
+
+
 @pytest.mark.parametrize("kind", ["Wrap", "Replace"])
 def test_a_row_that_adds_the_target_comes_first(world: World, kind: str) -> None:
     """The fix puts the other row after it, whichever stands first now."""

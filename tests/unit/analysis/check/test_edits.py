@@ -131,6 +131,43 @@ def test_a_text_that_did_not_compile_before_is_no_fault_of_the_edit(
     assert codes(checked([subject("1.0", mod=mod)])) == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "meant"),
+    [
+        ("retrun x", "return y", "      7      return x"),
+        ("y = self.wieght", "y = 0", "      5      y = self.weight"),
+        ("y = self.wieght\ng(y)", "return y", "      5      y = self.weight"),
+    ],
+)
+def test_a_misspelled_old_is_not_found_though_new_is_there(
+    world: World, old: str, new: str, meant: str
+) -> None:
+    """What `new` says may stand elsewhere in the function: that does not make it merged."""
+    mod = (
+        "def f(self, x, y):\n    if x:\n        y = 0\n        return y\n"
+        "    y = self.weight\n    g(y)\n    return x\n"
+    )
+    world.pack(row("p", "patch_a", edit(old, new)), patch_a="")
+    report = checked([subject("1.0", mod=mod)])
+    assert codes(report) == ["PK111"]
+    first, last = only_finding(report, "PK111").message.split("; nearest match:\n")
+    assert first == f"{old.splitlines()[0]!r} not found in up/mod.py"
+    assert last.splitlines()[0].split() == meant.split()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("a = old_size(1)", "a = new_size(1)"), ("b = g(size1)", "b = h(size1)")],
+)
+def test_a_similar_line_elsewhere_does_not_hide_that_upstream_has_an_edit(
+    world: World, old: str, new: str
+) -> None:
+    """Words that upstream has replaced, or that stand elsewhere, are not misspelled."""
+    mod = f"def f():\n    {new}\n    c = g(size2)\n    a2 = old_sizes(1)\n"
+    world.pack(row("p", "patch_a", edit(old, new)), patch_a="")
+    assert codes(checked([subject("1.0", mod=mod)])) == ["PK122"]
+
+
 def test_an_edit_that_upstream_has_made_already(world: World) -> None:
     """Where `old` is still there beside `new`, the Edit writes it twice: upstream has it."""
     change = edit("(a,", "(a, b=1,")

@@ -159,6 +159,11 @@ EXAMPLES = {
         released("vllm/ops.py", "import apex\n\n@apex.traced\ndef norm(x, eps): ...\n"),
         {"patch_a": "def norm(x): ..."},
     ),
+    "PK106": Example(
+        (complete_row("Replace('vllm.net:PORT', by='PORT')"),),
+        released("vllm/net.py", "PORT = 8000\n"),
+        {"patch_a": "PORT = '8000'"},
+    ),
     "PK111": edited(
         "zmq.Context(io_threads=2)",
         "zmq.Context(io_threads=1)",

@@ -32,6 +32,23 @@ def test_importers_by_name_are_listed(world: World, change: str) -> None:
     assert finding.details == ["up.one", "up.two"]
 
 
+@pytest.mark.parametrize(
+    ("value", "is_repointed"),
+    [("160", False), ("'a'", False), ("{'a': 1}", True)],
+)
+def test_copies_of_constants_need_changes_of_their_own(
+    world: World, value: str, is_repointed: bool
+) -> None:
+    """One number cannot be told from another, so that no copy of it is repointed."""
+    world.pack(row("p", "patch_a", "Replace('up.mod:N', by='N')"), patch_a=BODY)
+    release = subject("1.0", mod=f"N = {value}", one="from .mod import N")
+    release.is_local = True
+    fix = only_finding(checked([release]), "PK402").fix
+    assert fix.startswith("no action needed") is is_repointed
+    if not is_repointed:
+        assert fix == "Replace it there, too: copies of a constant are not repointed"
+
+
 def test_importers_within_the_package_are_listed(world: World) -> None:
     """`from . import f` in a module of the package that has the target is an import by name."""
     world.pack(row("p", "patch_a", "Wrap('up.a:f', by='w')"), patch_a=BODY)

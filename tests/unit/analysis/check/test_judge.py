@@ -638,3 +638,41 @@ def test_the_function_of_an_operator_is_called_by_torch(
     """What takes its place is not called; the operator is what can be changed."""
     world.pack(row("p", "patch_a", change.format(target)), patch_a=BODY)
     assert codes(checked([subject("1.0", mod=OPERATORS)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "mod", "fix"),
+    [
+        (
+            WRAP,
+            "class f: ...",
+            "Wrap its __init__ or another method, or Replace it, or end",
+        ),
+        (WRAP, "f = 3", "Replace it, or end the range here and add a change for later"),
+        (edit("x = 1", "x = 2"), "f = 3", "Replace it, or end the range here"),
+        (
+            edit("x = 1", "x = 2"),
+            "class f: ...",
+            "Edit its methods, or Replace it, or end",
+        ),
+        (
+            "Add('up.mod:f', by='g')",
+            "f = 3",
+            "or Replace it, if yours is to be used there",
+        ),
+        ("Provide('up.mod', by='N')", "", "delete the row once no release needs it"),
+        (ADD_FIELD, f"{DATACLASS}\n    x: int = 2", "once no release needs it"),
+    ],
+)
+def test_the_fix_says_which_change_to_write_instead(
+    world: World, change: str, mod: str, fix: str
+) -> None:
+    """What does not support one kind of change may support another."""
+    world.pack(row("p", "patch_a", change), patch_a=BODY)
+    (finding,) = [
+        finding
+        for finding in checked([subject("1.0", mod=mod)]).findings
+        if finding.code.code in ("PK102", "PK121")
+    ]
+    assert fix in finding.fix
+    assert finding.fix.startswith(fix) or finding.fix.endswith(fix)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.check.releases import CheckedRelease
 
 F = "def f(alpha, beta):\n    return sorted(alpha + one for one in beta if one.is_ready(alpha))\n"
+CLASS = f"class Scheduler:\n    def schedule(self): ...\n\n{F}"
 PLACE = Target("up.mod", "f")
 
 
@@ -118,3 +119,26 @@ def test_a_target_that_appears_later_names_its_first_release(world: World) -> No
     finding = only_finding(checked([subject("1.0"), subject("2.0", mod="")]), "PK101")
     assert finding.release == "up 1.0"
     assert finding.message.endswith("; it first appears in up 2.0")
+
+
+def test_a_slip_in_the_name_of_a_module_is_no_move(world: World) -> None:
+    """No release has the module, and one whose name is nearly the same has the target."""
+    body = "def w(wrapped, instance, args, kwargs): ..."
+    world.pack(
+        row("p", "patch_a", "Wrap('up.schedular:Scheduler.schedule', by='w')"),
+        patch_a=body,
+    )
+    near, far = subject("1", scheduler=CLASS), subject("1", far=CLASS)
+    near.is_local = far.is_local = True  # so that all its files are searched
+    slip = only_finding(checked([near]), "PK101")
+    assert "by name only" in slip.message
+    assert slip.fix.startswith(
+        "did you mean up.scheduler:Scheduler.schedule? Otherwise, narrow"
+    )
+    elsewhere = only_finding(checked([far]), "PK101")
+    assert "by name only" in elsewhere.message
+    assert elsewhere.fix.startswith("narrow the row's range")
+    releases = [subject("1", schedular=CLASS), subject("2", scheduler=CLASS)]
+    moved = only_finding(checked(releases), "PK101")
+    assert "moved with up.schedular:Scheduler to up.scheduler" in moved.message
+    assert moved.fix.startswith("narrow the row's range")

@@ -216,6 +216,28 @@ def test_the_module_may_set_a_name_in_its_own_way(
     assert codes(checked([release])) == ["PK115"] * (not is_set)
 
 
+@pytest.mark.parametrize(("annotation", "is_told"), [("intt", True), ("int", False)])
+def test_a_decorator_of_a_class_defines_no_type(
+    world: World, annotation: str, is_told: bool
+) -> None:
+    """The classes of vLLM's configuration have one, that makes them dataclasses of pydantic."""
+    config = (
+        "from pydantic.dataclasses import dataclass\n"
+        "from typing_extensions import dataclass_transform\n"
+        "@dataclass_transform()\n"
+        "def config(cls=None, *, config=None, **kwargs):\n"
+        "    def decorator(cls):\n"
+        "        return dataclass(cls, config=config, **kwargs)\n"
+        "    if cls is None:\n        return decorator\n    return decorator(cls)\n"
+    )
+    module = "from up.utils import config\n@config\nclass C:\n    field: int = 0\n"
+    world.pack(
+        row("p", "patch_a", field(annotation), requires="('up>=1,<2',)"), patch_a=BODY
+    )
+    report = checked([subject("1.0", mod=module, utils=config)])
+    assert codes(report) == ["PK115"] * is_told
+
+
 def test_the_module_is_the_one_that_defines_the_class(world: World) -> None:
     """Not the one that a target names, if it only imports the class."""
     fields = ["AddField('up.alias:C', 'added', 'LIMITS', None)"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cli.report.reports import finding, screen, shown
 from patchkit.analysis.check.codes import CODES
 from patchkit.analysis.check.findings import Report
+from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.check_concise import as_concise
 from patchkit.cli.report.check_github import as_github, as_markdown
 from patchkit.cli.report.check_html import as_html
@@ -103,6 +104,31 @@ def test_findings_about_other_things_stay_apart(other: dict[str, object]) -> Non
     second = told({RELEASES[1]: "two"}, **other)
     report = Report(RELEASES, [*first.findings, *second.findings])
     assert len(merged_groups(report)) == 2
+
+
+@pytest.mark.parametrize("code", ["PK504", "PK601", "PK602"])
+def test_what_a_shared_body_has_wrong_is_told_once(code: str) -> None:
+    """The message names the other rows of the body; JSON has an entry for each row."""
+    place = {
+        "code": code,
+        "file": "pack/patch_a.py",
+        "line": 3,
+        "target": "vllm.a:f",
+        "details": [""],
+    }
+    messages = dict.fromkeys(RELEASES[:2], "vllm.a has no 'f'")
+    reports = [told(messages, **place, patch=patch) for patch in ("p", "q", "r")]
+    findings = [finding for report in reports for finding in report.findings]
+    report = Report(RELEASES, findings, {"p": {}, "q": {}, "r": {}})
+    (group,) = merged_groups(report)
+    assert group.finding.patch == "p"
+    assert group.finding.message == "vllm.a has no 'f'; likewise for q, r"
+    assert group.releases == tuple(RELEASES[:2])
+    assert len(json.loads(check_json(report))["findings"]) == 6
+    elsewhere = told(
+        dict.fromkeys(RELEASES[:1], "vllm.a has no 'f'"), **place, patch="s"
+    )
+    assert len(merged_groups(Report(RELEASES, [*findings, *elsewhere.findings]))) == 2
 
 
 def test_findings_of_one_release_and_of_none_stay_apart() -> None:

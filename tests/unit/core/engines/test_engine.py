@@ -42,6 +42,7 @@ def test_an_engine_that_is_in_order() -> None:
         (engine(package="my.engine"), ".package", "'my.engine'", "a top-level package"),
         (engine(package="vllm"), ".package", "which another engine has", "another"),
         (engine(titles="Mine::"), ".titles", "'Mine::'", "a tuple"),
+        (engine(plugins_since="new"), ".plugins_since", "'new'", "a release, or ''"),
         (engine(helper="mine.helper"), ".helper", "'mine.helper'", "'module:qualname'"),
         (engine(helper=".:."), ".helper", "'.:.'", "'module:qualname'"),
         (engine(titles=("",)), ".titles", "''", "what titles begin with"),
