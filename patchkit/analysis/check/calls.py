@@ -154,6 +154,26 @@ def refused_calls(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]
         )
 
 
+def other_type(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
+    """Compare the type of a constant of the body with that of upstream's.
+
+    Args:
+        change: A Replace of a value by a value.
+        facts: What upstream's is.
+        ours: What the body's is.
+
+    Yields:
+        A fault if both are spelled out, and their types differ.
+    """
+    if facts.constant and ours.constant and facts.constant != ours.constant:
+        message = (
+            f"found {change.by} ({ours.constant}), expected {facts.constant}, "
+            "as upstream has it"
+        )
+        fix = "write a value of that type; unrelated=True allows another"
+        yield Fault(codes.TYPE_CHANGED, message, fix, change.by)
+
+
 def other_result(change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
     """Check that calls return the same kind of thing: both a coroutine, or both a generator.
 

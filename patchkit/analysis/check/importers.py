@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from patchkit.analysis.check import codes
-from patchkit.analysis.check.constant_types import type_of
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.releases import CheckedRelease
@@ -44,7 +43,7 @@ def of_importers(coverage: Coverage) -> Iterator[Finding]:
             imports = importers.get(target)
             if imports:
                 fix = _NO_ACTION
-                if type_of(target, release):
+                if release.facts(target).constant:
                     fix = _AS_CONSTANT
                 yield _imported_by(imports, patch, str(target), release.name, fix)
 

@@ -14,6 +14,7 @@ from patchkit.analysis.check.calls import (
     nothing_to_call,
     other_kind,
     other_result,
+    other_type,
     other_wrapper_result,
     refused_calls,
 )
@@ -22,7 +23,6 @@ from patchkit.analysis.check.compatibility import (
     is_default_attribute,
     refused_wrapper_call,
 )
-from patchkit.analysis.check.constant_types import other_type
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
 from patchkit.analysis.check.elsewhere import elsewhere, storage_elsewhere
@@ -259,9 +259,7 @@ class Judge:
         ):
             yield fault
         elif Nature.VALUE == facts.nature == ours.nature:
-            yield from other_type(
-                change, self._release, self._row, self._pack.as_release
-            )
+            yield from other_type(change, facts, ours)
         elif facts.kind == Kind.CACHED_PROPERTY and is_no_function(ours):
             return  # nobody calls it: who reads the attribute gets the value
         elif facts.shape and ours.shape == facts.shape:  # the name does not count

@@ -8,6 +8,7 @@ from typing import Any
 
 from patchkit.analysis.upstream.fingerprint import of_nodes, of_resolution
 from patchkit.analysis.upstream.resolving.code_kinds import naming_itself, returned_by
+from patchkit.analysis.upstream.resolving.literals import constant_type
 from patchkit.analysis.upstream.resolving.module_tree import lines_of
 from patchkit.analysis.upstream.resolving.resolve import (
     TOO_DEEP,
@@ -53,6 +54,7 @@ class Facts:
         naming_itself: Of a class, the methods that say `super(Name, self)` with its own name.
         nature: What it is to a change, a value of `Nature`; '' if the source does not tell.
         setter: Of what only instances have, so that it is absent: the method that assigns it.
+        constant: Of a number, a string or bytes that is spelled out: its type, in words.
     """
 
     state: str
@@ -75,6 +77,7 @@ class Facts:
     naming_itself: tuple[str, ...] = ()
     nature: str = ""
     setter: str = ""
+    constant: str = ""
 
     @property
     def is_present(self) -> bool:
@@ -188,6 +191,7 @@ def _with_source(
         bases=tuple(bases),
         storage=resolver.storage(resolution),
         nature=str(resolution.nature.value),
+        constant=constant_type(resolution.variants),
         returned=_returned(resolution),
         naming_itself=naming_itself(resolution.nodes[0]) if resolution.nodes else (),
     )

@@ -5,7 +5,9 @@ A dict is called a table here, as in targets.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from numbers import Number
 from typing import Any, NamedTuple
 
 from patchkit.analysis.upstream.resolving.values import (
@@ -27,6 +29,10 @@ _CHANGED = (
     rb"|=\s*(?:\w+\.)*%s\s*$"
 )
 """Code that changes a list or table, or assigns it to another name; for `%s` stands its name."""
+_TYPES: dict[type, str] = {Number: "a number", str: "a str", bytes: "bytes"}
+"""Types of constants, in words. All numbers are alike, and None may stand for any type."""
+_DECLARED = {"bool", "bytes", "float", "int", "str"}
+"""Annotations that allow one of these types alone."""
 
 
 class LiteralContainer(NamedTuple):
@@ -134,6 +140,41 @@ def literal_text(values: Sequence[Value]) -> str | None:
     if not isinstance(text, str):
         return None
     return text
+
+
+def constant_type(values: Iterable[Value]) -> str:
+    """Return the type of a constant that is spelled out.
+
+    Args:
+        values: What it may be.
+
+    Returns:
+        The type in words: "a number", "a str" or "bytes". '' for other types and other code, if an
+        annotation allows more than one type, or if the values are of several types.
+    """
+    types = set(map(_constant_type, values))
+    if len(types) == 1:
+        return types.pop()
+    return ""
+
+
+def _constant_type(value: Value) -> str:
+    """Return the type of one value; see `constant_type`."""
+    if value.expression is None:
+        return ""
+    annotations = {
+        ast.unparse(node.annotation)
+        for node in value.nodes
+        if isinstance(node, ast.AnnAssign)
+    }
+    if not annotations <= _DECLARED:
+        return ""
+    with suppress(ValueError, TypeError):
+        literal = ast.literal_eval(value.expression)
+        for known, words in _TYPES.items():
+            if isinstance(literal, known):
+                return words
+    return ""
 
 
 def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:
