@@ -140,7 +140,8 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     """
     checks = _FieldChecks(pack)
     patches: Any = getattr(module, "PATCHES", None)
-    is_sequence = isinstance(patches, (tuple, list))
+    # A class derived from them may do anything when it is read.
+    is_sequence = type(patches) in (tuple, list)
     checks.require(is_sequence, "PATCHES", patches, "a tuple of Patch")
     for patch in patches:
         is_patch = isinstance(patch, Patch)

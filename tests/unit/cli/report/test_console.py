@@ -57,3 +57,12 @@ def test_a_diff_drives_no_terminal() -> None:
     assert "\x1b]" not in shown(terminal)
     assert "\\x1b]0;title" in shown(terminal)
     assert "\x1b]0;title" in shown(pipe)
+
+
+def test_a_text_of_a_pack_drives_no_terminal() -> None:
+    """Its escape sequences are spelt out, also in the cells of a table; those of styles stay."""
+    terminal = screen(80, terminal=True)
+    print_lines(terminal, [([Text("a", style="ok")], "why \x1b]0;title\x07")])
+    assert "\x1b[32m" in shown(terminal)
+    assert "\x1b]" not in shown(terminal)
+    assert "\\x1b]0;title" in shown(terminal)

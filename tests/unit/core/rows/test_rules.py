@@ -278,6 +278,11 @@ def test_a_good_row_passes(fields: dict[str, Any]) -> None:
     check_patch("my.pack", patch(**fields))
 
 
+_RAISES = """class Own(tuple):
+    def __iter__(self): raise OSError
+PATCHES = Own()"""
+
+
 def pack_refusal(name: str) -> DeclarationError:
     """The error of reading a pack."""
     with pytest.raises(DeclarationError) as caught:
@@ -291,6 +296,7 @@ def pack_refusal(name: str) -> DeclarationError:
         ("", "nothing", "a tuple of Patch"),
         ("PATCHES = None", "nothing", "a tuple of Patch"),
         ("PATCHES = 'all'", "str 'all'", "a tuple of Patch"),
+        (_RAISES, "Own ()", "a tuple of Patch"),
         ("PATCHES = ('one',)", "str 'one'", "a Patch"),
         (pack_source("Replace('m:f', by='g')"), "Replace(", "a Patch"),
     ],
