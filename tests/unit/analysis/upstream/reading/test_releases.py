@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support.odd_places import ending_in, pipe, zeros
+from support.odd_places import ending_in, pipe
 
 from analysis.upstream import archives
 from analysis.upstream.shops import (
@@ -297,17 +298,18 @@ def _other_encoding(file: Path) -> None:
     file.write_bytes(b"machine 127.0.0.1 login m\xff password cret\n")
 
 
-@pytest.mark.parametrize(
-    "put", [_other_encoding, pipe, zeros], ids=["other encoding", "pipe", "zeros"]
-)
+@pytest.mark.parametrize("put", [_other_encoding, pipe], ids=["other encoding", "pipe"])
 def test_a_netrc_that_cannot_be_read_has_no_login(
     buyer: Customer, tmp_path: Path, put: Callable[[Path], None]
 ) -> None:
     """As with pip; it is never waited for."""
     stock(buyer, "1.0")
     put(tmp_path / ".netrc")
-    with ending_in(20), buyer.library() as library:
+    started = time.monotonic()
+    # It ends by an OSError, which may be taken for that of the file.
+    with ending_in(8), buyer.library() as library:
         assert len(find_releases("up", library)) == 1
+    assert time.monotonic() - started < 7
 
 
 def test_progress_is_reported_for_every_release(buyer: Customer) -> None:
