@@ -204,15 +204,23 @@ def _import_pack(name: str) -> ModuleType:
         raise DeclarationError(name, None, "name", repr(name), expected)
     try:
         return importlib.import_module(name)
-    except PatchkitError:
+    except (PatchkitError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit as well, and others of the pack's own
         line = _line_in_pack(name, error)
-        found = f"{type(error).__name__}: {error}{line}"
+        found = f"{type(error).__name__}: {_text_of(error)}{line}"
         expected = _allowed_names(error) or "a package that can be imported"
         if _is_missing(name, error):
             expected += ", installed or in a folder of PYTHONPATH"
         raise DeclarationError(name, None, "import", found, expected) from error
+
+
+def _text_of(error: BaseException) -> str:
+    """Return the message of an error, also of one whose class fails to say it."""
+    try:
+        return str(error)
+    except Exception as second:  # noqa: BLE001 - the pack's own code
+        return f"its message raises {type(second).__name__}"
 
 
 def _is_missing(pack: str, error: BaseException) -> bool:
@@ -228,7 +236,7 @@ def _allowed_names(error: BaseException) -> str:
     if isinstance(error, AttributeError) and error.obj is Role:
         names = ", ".join(f"Role.{role.name}" for role in Role)
         return f"one of {names}"
-    match = re.search(_UNEXPECTED, str(error))
+    match = re.search(_UNEXPECTED, _text_of(error))
     if match is None:
         return ""
     from dataclasses import fields, is_dataclass  # noqa: PLC0415 - only on the way to an error

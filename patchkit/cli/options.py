@@ -1,6 +1,7 @@
 """Defines the options that several commands share, and evaluates their values."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
@@ -248,7 +249,8 @@ def locks_of(file: str | None) -> Locks:
         UsageError: A file is named that does not exist.
     """
     name = lock_named(file)
-    if name and not Path(name).exists():
+    # `os.path`: unlike a `Path`, it raises no error for a name that no file can have.
+    if name and not os.path.exists(name):  # noqa: PTH110
         settings = (
             f"--lock, PATCHKIT_LOCK or {Project.read().file}, [tool.patchkit] lock"
         )

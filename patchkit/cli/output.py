@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.cli.report.words import one_line
+
 if TYPE_CHECKING:
     from patchkit.analysis.upstream.reading.parallel import Progress
+
+
+_LOGIN = re.compile(r"(?<!file)(:/+)[^\s'\"]+@")
+"""Finds the name and password of a URL, also of one that was read as a path."""
 
 
 def say(text: str) -> None:
     """Print one line on stderr, or nothing if stderr cannot be written.
 
     Args:
-        text: The message; its line breaks become spaces.
+        text: The message. Its line breaks become spaces, control characters are escaped, and the
+            name and password of a URL become `…`.
     """
-    line = text.replace("\n", " ")
+    line = one_line(_LOGIN.sub(r"\1…@", text))
     with contextlib.suppress(OSError):
         click.echo(f"patchkit: {line}", err=True)
 

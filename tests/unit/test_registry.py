@@ -188,12 +188,18 @@ def test_a_pack_that_is_not_there_is_refused() -> None:
     assert isinstance(error.__cause__, ImportError)
 
 
+_CANNOT_SAY = "class E(Exception):\n    def __str__(self): 1 / 0\nraise E"
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
         ("1 / 0", "ZeroDivisionError"),
         ("def broken(", "SyntaxError"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("class E(BaseException): ...\nraise E(3)", "E: 3"),
+        ("raise GeneratorExit", "GeneratorExit: "),
+        (_CANNOT_SAY, "E: its message raises ZeroDivisionError"),
         (pack_source(row_source(rolls="()")), "unexpected keyword argument 'rolls'"),
         (f"{VOCABULARY}\n\nROW = Patch(rolls=1)", "/broken_pack/__init__.py:4)"),
         (f"{VOCABULARY}PATCHES = (Patch(name='x'),)", "missing"),

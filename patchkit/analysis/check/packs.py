@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import Finding, Place
@@ -73,8 +74,8 @@ def _read_loosely(
     # The fields that errors name for a body without a row, and for a row without its body.
     if error.field not in ("PATCHES", "body"):
         raise error
-    patches = getattr(importlib.import_module(name), "PATCHES", None)
-    if not isinstance(patches, (tuple, list)):
+    patches: Any = getattr(importlib.import_module(name), "PATCHES", None)
+    if type(patches) not in (tuple, list):
         raise error
     if not all(isinstance(patch, Patch) for patch in patches):
         raise error

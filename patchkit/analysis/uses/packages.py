@@ -134,7 +134,10 @@ def content_hash(source: ReleaseSource) -> str:
         content = (
             source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
         )
-        digest.update(f"{path}\0{content}\0".encode())
+        text = f"{path}\0{content}\0"
+        digest.update(
+            text.encode("utf-8", "surrogatepass")
+        )  # names of files may be any bytes
     return digest.hexdigest()
 
 

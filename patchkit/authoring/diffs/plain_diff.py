@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from patchkit.authoring.diffs.unified import FileDiff, Hunk
+from patchkit.authoring.diffs.unified import FileDiff, Hunk, line_number
 from patchkit.errors import ScaffoldError
 
 _COMMAND = re.compile(r"(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?")
@@ -75,11 +75,11 @@ def _hunk(
         ScaffoldError: It has fewer lines than its command says.
     """
     kind = command[3]  # add, change or delete: `a`, `c` or `d`
-    first = int(command[1])
-    last = int(command[2] or first)
+    first = line_number(name, command[1])
+    last = line_number(name, command[2] or command[1])
     old_count = last - first + 1
-    new_first = int(command[4])
-    new_last = int(command[5] or new_first)
+    new_first = line_number(name, command[4])
+    new_last = line_number(name, command[5] or command[4])
     new_count = new_last - new_first + 1
     if kind == "a":  # the lines come after line `first`
         old_count = 0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from patchkit.core.text.rewriting import nearest
 from patchkit.errors import ScaffoldError
 
+_MAX_DIGITS = 18
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GIT = "diff --git "
 _BOTH = re.compile(r"(?:\w/)?(.+) (?:\w/)?\1")
@@ -204,6 +205,26 @@ def _hunks(name: str, lines: Sequence[str], index: int) -> tuple[Sequence[Hunk],
     return hunks, index
 
 
+def line_number(name: str, text: str) -> int:
+    """Read a number of the line above a hunk.
+
+    Args:
+        name: The name of the diff, for errors.
+        text: The number's digits.
+
+    Returns:
+        The number.
+
+    Raises:
+        ScaffoldError: No file has so many lines.
+    """
+    if len(text) > _MAX_DIGITS:
+        raise ScaffoldError(
+            f"{name}: found a hunk with a number of {len(text):,} digits, expected that of a line"
+        )
+    return int(text)
+
+
 def _hunk(
     name: str, lines: Sequence[str], index: int, header: re.Match[str]
 ) -> tuple[Hunk, int]:
@@ -223,8 +244,8 @@ def _hunk(
     """
     old: list[str] = []
     new: list[str] = []
-    old_count = int(header[2] or 1)  # a diff may leave out a 1
-    new_count = int(header[3] or 1)
+    old_count = line_number(name, header[2] or "1")  # a diff may leave out a 1
+    new_count = line_number(name, header[3] or "1")
     while True:
         # The header says how many lines follow; `\ No newline at end of file` may come after.
         has_all = len(old) == old_count and len(new) == new_count
@@ -241,7 +262,7 @@ def _hunk(
         if sign in " +":
             new.append(line)
         index += 1
-    first = int(header[1])
+    first = line_number(name, header[1])
     if not old:  # the header then names the line above the new ones
         first += 1
     return Hunk(first, old, new), index

@@ -11,7 +11,7 @@ from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.requirements import canonical, parse_requirement
-from patchkit.errors import RequirementError
+from patchkit.errors import RequirementError, ScaffoldError
 
 
 class PileMetadata(NamedTuple):
@@ -55,6 +55,7 @@ def metadata_of(pile: str) -> PileMetadata:
 
     Raises:
         SettingsError: The `pyproject.toml` of the folder is no TOML.
+        ScaffoldError: The metadata of the wheel cannot be read.
     """
     path = Path(pile)
     if path.is_dir():
@@ -74,7 +75,12 @@ def _of_wheel(wheel: Path) -> PileMetadata:
             if folder.name.endswith(".dist-info"):
                 # A path in an archive has the methods that are used of a path.
                 distribution = PathDistribution(folder)
-                return _of_distribution(distribution)
+                try:
+                    return _of_distribution(distribution)
+                except ValueError as error:  # also for what is not UTF-8
+                    raise ScaffoldError(
+                        f"{wheel}: found metadata that cannot be read, {error}"
+                    ) from error
     return PileMetadata()
 
 

@@ -87,7 +87,17 @@ class _Console(Console):
             options = self.options
         if isinstance(renderable, Text) and not (renderable.no_wrap or options.no_wrap):
             renderable = fold(renderable, options.max_width)
-        return super().render(renderable, options)
+        segments = super().render(renderable, options)
+        if self.is_terminal:
+            return map(_without_controls, segments)
+        return segments
+
+
+def _without_controls(segment: Segment) -> Segment:
+    """Return a piece of output with its control characters escaped; rich's own are kept."""
+    if segment.control or segment.text.isprintable():
+        return segment
+    return segment._replace(text=printable(segment.text))
 
 
 class _Trimmed:

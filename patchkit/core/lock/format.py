@@ -137,8 +137,7 @@ class Lock:
         lines = [_HEAD + _FORMAT]
         patches = sorted(self.entries.items())
         for patch, targets in patches:
-            lines.append("")
-            lines.append(patch)
+            lines += ["", patch]
             for target, spans in sorted(targets.items()):
                 lines.append(f"  {target}")
                 for span in spans:
@@ -159,12 +158,13 @@ def read_lock(file: Path) -> Lock:
         LockError: The file cannot be read, or is malformed; then the error names the line.
     """
     try:
+        if file.stat().st_size > 64 << 20:
+            raise OSError("it has more than 64 MB")
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Lock()
     except (OSError, UnicodeDecodeError) as error:
-        fault = f"cannot be read ({error})"
-        raise LockError(f"{file}: {fault}") from error
+        raise LockError(f"{file}: cannot be read ({error})") from error
     return parse_lock(text, str(file))
 
 

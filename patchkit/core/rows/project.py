@@ -1,6 +1,7 @@
 """Reads `[tool.patchkit]` of a project's `pyproject.toml` into one frozen value."""
 
 import re
+import stat
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
@@ -12,6 +13,8 @@ from patchkit.core.versions.requirements import check_requirement
 from patchkit.errors import RequirementError, SettingsError, near
 
 _FILE = "pyproject.toml"
+_MAX_BYTES = 64 << 20
+"""Bytes that the file may have."""
 # Of each setting that is a list: the pattern of an entry, and what is expected. An entry of
 # `releases` is only parsed later; here a number alone, as in `releases = ["0.32"]`, is refused.
 _LISTS = {
@@ -186,17 +189,29 @@ def _is_found(name: str) -> bool:
 
 def _section(file: Path) -> object:
     """Return `[tool.patchkit]` of a file; None if the file is not there, or has no such table."""
-    try:
-        source = file.read_bytes()
-    except OSError:
-        return None
-    if b"patchkit" not in source:  # most files need not be parsed
+    source = _content(file)
+    if source is None or b"patchkit" not in source:  # most files need not be parsed
         return None
     tools = parse_toml(file, source).get("tool")
     if not isinstance(tools, dict):
         return None
     section: object = tools.get("patchkit")
     return section
+
+
+def _content(file: Path) -> bytes | None:
+    """Return the content of a file; None if it is not there, or no regular file, such as a pipe."""
+    try:
+        state = file.stat()
+        if not stat.S_ISREG(state.st_mode):
+            return None
+        if state.st_size > _MAX_BYTES:
+            raise SettingsError(
+                f"{file}: found {state.st_size:,} bytes, expected at most {_MAX_BYTES:,}"
+            )
+        return file.read_bytes()
+    except OSError:
+        return None
 
 
 def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
@@ -218,7 +233,8 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
         import tomli as tomllib  # noqa: PLC0415
     try:
         table: dict[str, Any] = tomllib.loads(source.decode())
-    except ValueError as error:  # the base of UnicodeDecodeError and TOMLDecodeError
+    except (ValueError, RecursionError) as error:
+        # ValueError is the base of UnicodeDecodeError and TOMLDecodeError.
         raise SettingsError(f"{file}: found no TOML, {error}") from error
     return table
 

@@ -29,12 +29,13 @@ _FALLBACK = "0.1"
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 
 # A part of PEP 508, wide enough for nearly every row. All that it accepts, packaging accepts.
-_RELEASE = r"[0-9]+(?:\.[0-9]+)*"
-_SUFFIX = r"(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?"
+_NUMBER = "[0-9]{1,99}"  # Python converts no number of thousands of digits
+_RELEASE = rf"{_NUMBER}(?:\.{_NUMBER})*"
+_SUFFIX = rf"(?:(?:a|b|rc){_NUMBER})?(?:\.post{_NUMBER})?(?:\.dev{_NUMBER})?"
 _CLAUSE = (
     rf"(?:(?:[<>]=?|[=!]=)[ \t]*{_RELEASE}{_SUFFIX}"
     rf"|[=!]=[ \t]*{_RELEASE}\.\*"
-    rf"|~=[ \t]*[0-9]+(?:\.[0-9]+)+{_SUFFIX})"
+    rf"|~=[ \t]*{_NUMBER}(?:\.{_NUMBER})+{_SUFFIX})"
 )
 _PLAIN = re.compile(
     r"((?:[A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])[ \t]*"
@@ -125,11 +126,9 @@ def parse_version(text: str) -> Version | None:
         The version, or None if the text is no version.
     """
     _need_packaging()
-    from packaging.version import InvalidVersion  # noqa: PLC0415 - late, see above
-
     try:
         return _version(_version(text).public)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number with too many digits for Python
         return None
 
 
@@ -210,11 +209,14 @@ def parse_requirement(text: str) -> Requirement:
         RequirementError: The text is no requirement, or names a URL.
     """
     _need_packaging()
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - late, see above
+    from packaging.requirements import Requirement  # noqa: PLC0415 - late, see above
 
     try:
         requirement = Requirement(text)
-    except InvalidRequirement as error:
+        for clause in requirement.specifier:
+            if clause.operator != "===":  # which compares texts
+                _version(clause.version.removesuffix(".*"))
+    except ValueError as error:  # InvalidRequirement, or a number with too many digits
         reason = str(error).partition("\n")[0]
         raise _no_requirement(text, reason) from error
     if requirement.url:
@@ -224,7 +226,9 @@ def parse_requirement(text: str) -> Requirement:
 
 def _no_requirement(text: str, reason: str) -> RequirementError:
     expected = "expected a name with bounds such as 'vllm>=0.11,<0.13'"
-    return RequirementError(f"found {text!r} ({reason}), {expected}")
+    # A URL may have a password in it.
+    shown = re.sub(r"\w+:/+.*", "…", text, flags=re.DOTALL)
+    return RequirementError(f"found {shown!r} ({reason}), {expected}")
 
 
 def applies_here(requirement: Requirement) -> bool:

@@ -1,5 +1,6 @@
 """Tells which files of a release pip would install on a machine with some Python."""
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -7,19 +8,21 @@ from functools import cached_property
 from typing import NamedTuple
 
 from packaging import tags
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.specifiers import SpecifierSet
+from packaging.utils import parse_wheel_filename
 
 from patchkit.errors import RequirementError
 
-_PYTHON = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?")
+_PYTHON = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?")
 _PLATFORM = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
-_GLIBC = re.compile(r"manylinux_2_(\d+)_(\w+)")
+_GLIBC = re.compile(r"manylinux_2_(\d{1,3})_(\w+)")
 _ANY_LINUX = re.compile(r"linux_(\w+)")
-_MACOS = re.compile(r"macosx_(\d+)_(\d+)_(\w+)")
+_MACOS = re.compile(r"macosx_(\d{1,3})_(\d{1,3})_(\w+)")
 _NEWEST_GLIBC = 99
 """Stands for any version of glibc 2: `linux_x86_64` names none."""
 _OLDEST_GLIBC = 5
+_MAX_TAGS = 10_000
+"""The most tags that the name of a wheel may stand for; that of a real one has some dozens."""
 _ALIASES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 """The older names of `manylinux_2_17` and others, by the minor version of glibc."""
 
@@ -74,9 +77,11 @@ class Machine(_Fields):
         Args:
             wheel: The name of the file.
         """
+        if _tag_count(wheel) > _MAX_TAGS:
+            return None
         try:
             _, _, build, wheel_tags = parse_wheel_filename(wheel)
-        except InvalidWheelFilename:
+        except ValueError:  # InvalidWheelFilename, or a number with too many digits
             return None
         known = [
             self._places[str(tag)] for tag in wheel_tags if str(tag) in self._places
@@ -95,7 +100,7 @@ class Machine(_Fields):
         version = self.python or ".".join(map(str, sys.version_info[:3]))
         try:
             return SpecifierSet(bounds).contains(version, prereleases=True)
-        except InvalidSpecifier:
+        except ValueError:  # InvalidSpecifier, or a number with too many digits
             return True
 
     def __str__(self) -> str:
@@ -129,6 +134,12 @@ class Machine(_Fields):
         yield from tags.cpython_tags(version, platforms=platforms)
         interpreter = f"cp{version[0]}{version[1]}"
         yield from tags.compatible_tags(version, interpreter, platforms)
+
+
+def _tag_count(wheel: str) -> int:
+    """Return how many tags the name of a wheel stands for: `py2.py3-none-any` for two."""
+    parts = wheel.removesuffix(".whl").split("-")
+    return math.prod(len(part.split(".")) for part in parts[-3:])
 
 
 def _platforms_of(platform: str) -> Iterator[str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING
 
-from patchkit.cli.output import busy
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from patchkit.cli.output import busy, say
 
 
 class Terminal(io.StringIO):
@@ -38,3 +36,22 @@ def test_a_file_gets_no_such_line(monkeypatch: pytest.MonkeyPatch) -> None:
         with busy("adopting my_plugin"):
             pass
     assert shown.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("found 'https://me:cr/et@host/up.whl'", "found 'https://…@host/up.whl'"),
+        ("found https:/me:cret@host/up.whl", "found https:/…@host/up.whl"),
+        ("git+ssh://cret@host is wrong", "git+ssh://…@host is wrong"),
+        ("file:///home/me@work is wrong", "file:///home/me@work is wrong"),
+        ("see https://host/a, and b@c", "see https://host/a, and b@c"),
+        ("\x1b[31mred\x00\nline", "\\x1b[31mred\\x00 line"),
+    ],
+)
+def test_a_message_is_one_line_without_a_password(
+    capsys: pytest.CaptureFixture[str], text: str, line: str
+) -> None:
+    """Nor does it drive a terminal, whatever it quotes."""
+    say(text)
+    assert capsys.readouterr().err == f"patchkit: {line}\n"

@@ -256,3 +256,12 @@ def test_commands_read_the_pack_of_the_project_and_no_installed_copy(
     )
     assert "of-mine" in done.stdout
     assert "of-yore" not in done.stdout
+
+
+def test_a_lock_with_a_name_that_no_file_can_have_is_not_there(
+    project: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told as any other file that is not there."""
+    project(packs=["one"], lock="a" * 5_000)
+    assert main(["check"]) == 2
+    assert "lock: found no file 'aaa" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +49,19 @@ class IndexPage(NamedTuple):
     etag: str = ""
     fetched: float = 0.0
     body: bytes = b""
+
+    def changed(
+        self, change: Callable[[bytes, Sequence[str]], bytes], tokens: Sequence[str]
+    ) -> "IndexPage":
+        """Return the page with another URL and body.
+
+        Args:
+            change: Returns the new text for an old one and the tokens.
+            tokens: What the function is given.
+        """
+        url = change(self.url.encode("utf-8", "surrogateescape"), tokens)
+        body = change(self.body, tokens)
+        return self._replace(url=url.decode("utf-8", "surrogateescape"), body=body)
 
 
 def default_directory() -> Path | None:

@@ -1,5 +1,6 @@
 """Connects to servers as pip's settings say: certificates, proxies, retries, passwords."""
 
+import base64
 import contextlib
 import netrc
 import re
@@ -17,7 +18,6 @@ from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
     host_of,
     joined,
-    shown,
     without_secrets,
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -26,6 +26,8 @@ from patchkit.errors import UnreachableError, UpstreamError
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
+SLOWEST = 1 << 10
+"""Bytes a second that a server has to send."""
 _DEFAULT_PORTS = {"https": 443}
 _OTHER_PORT = 80
 _DOWN = (
@@ -125,7 +127,7 @@ class Connections:
         if reason:
             raise UnreachableError(reason)
         login = self._login(url)
-        credentials = urllib3.make_headers(basic_auth=login) if login else {}
+        credentials = {"Authorization": _basic(login)} if login else {}
         try:
             return self._manager(url).request(
                 method,
@@ -160,6 +162,16 @@ class Connections:
             reason += "; pip's settings `cert` and `trusted-host` say whom to trust"
         return UnreachableError(reason)
 
+    def too_slow(self, url: str) -> UnreachableError:
+        """Return the error for a server that sends next to nothing; it is not asked again.
+
+        Args:
+            url: What was asked for.
+        """
+        reason = f"{host_of(url)} sends less than {SLOWEST:,} bytes a second"
+        self._down[host_of(url)] = reason
+        return UnreachableError(reason)
+
     def _manager(self, url: str) -> urllib3.PoolManager:
         """Return the pool manager for a URL, by its proxy and whether its host is trusted."""
         parts = urlsplit(url)
@@ -190,7 +202,7 @@ class Connections:
         if "://" not in proxy:
             proxy = f"http://{proxy}"
         login = _login_of(proxy)
-        headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
+        headers = {"Proxy-Authorization": _basic(login)} if login else None
         return urllib3.ProxyManager(
             without_secrets(proxy), proxy_headers=headers, **options
         )
@@ -234,8 +246,9 @@ def _absolute(base: str, location: str) -> str:
     url = joined(base, location)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        place = shown(url or location)  # `url` is '' if it is malformed
-        raise UpstreamError(f"found {place!r}, expected a URL of http or https")
+        # The server chose it, and any part may be secret; `url` is '' if it is malformed.
+        place = f"a URL of {parts.scheme}" if parts.scheme else "a malformed URL"
+        raise UpstreamError(f"found {place}, expected a URL of http or https")
     return url
 
 
@@ -244,11 +257,27 @@ def _login_of(url: str) -> str:
     return unquote(urlsplit(url).netloc.rpartition("@")[0])
 
 
-def _login_of_netrc(url: str) -> str:
-    """Return `name:password` of a URL's host from `~/.netrc`; '' for none."""
+def _basic(login: str) -> str:
+    """Return the header for `name:password`, in Latin-1 as of old, or UTF-8 for other letters."""
     try:
+        data = login.encode("latin-1")
+    except UnicodeEncodeError:
+        data = login.encode("utf-8", "surrogateescape")
+    return f"Basic {base64.b64encode(data).decode()}"
+
+
+def _login_of_netrc(url: str) -> str:
+    """Return `name:password` of a URL's host from `~/.netrc`; '' for none.
+
+    As with pip, a file that cannot be read has none.
+    """
+    file = Path("~/.netrc")
+    try:
+        if not file.expanduser().is_file():  # a pipe would be waited for
+            return ""
         entry = netrc.netrc().authenticators(urlsplit(url).hostname or "")
-    except (OSError, netrc.NetrcParseError):
+    except (OSError, RuntimeError, ValueError, netrc.NetrcParseError):
+        # RuntimeError: there is no home. ValueError: the text is not UTF-8.
         return ""
     if entry is None:
         return ""
@@ -264,6 +293,9 @@ def _reason(error: BaseException, url: str) -> str:
         url: What was asked for, of which the message may have parts that are secret.
     """
     cause = getattr(error, "reason", None) or error
+    if isinstance(cause, exceptions.LocationParseError):
+        # Its message quotes what may be a password, of the URL or of the proxy's.
+        return "its URL, or that of the proxy, is malformed"
     # urllib3 begins with the connection: `HTTPSConnectionPool(host='up', port=443): Read timed out`
     text = re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))
     path_and_query = without_secrets(url).partition(host_of(url))[2]

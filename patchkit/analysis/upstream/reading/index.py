@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,8 +22,11 @@ from patchkit.analysis.upstream.reading.replies import (
     joined,
     login_of,
     shown,
+    tokens_of,
     with_login,
+    with_tokens,
     without_secrets,
+    without_tokens,
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
@@ -43,6 +46,10 @@ _ABSENT = "absent"
 _GONE = (404, 410)
 _NOT_MODIFIED = 304
 _HASH = re.compile(r"sha256=([0-9a-f]{64})")
+_LOGIN = re.compile(rb"https?:\\?/\\?/[^/\s\"'<>?#]*@", re.IGNORECASE)
+"""Finds a name and password in a link, also of a page in JSON, which may escape a slash."""
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
+"""Errors where a page in JSON, or an entry of it, is not as PEP 691 says."""
 
 
 class Link(NamedTuple):
@@ -135,32 +142,39 @@ class Index:
         if path:
             _check_exists(root)
             return _local_links(path)
-        page = self._page(location, place)
+        page = self._page(location, root, place)
         if page is None:
             return ()
         return _links_of(page)
 
-    def _page(self, url: str, place: str) -> IndexPage | None:
+    def _page(self, url: str, root: str, place: str) -> IndexPage | None:
         """Return a page, from the cache while it is fresh; None if the server has no such page.
 
-        The cache gets no name and password, neither those of the URL nor those in the page.
+        The cache gets no name and password, neither those of the URL nor those in the page, and no
+        part of the URL of the settings that may be a token.
         """
         public_url = without_secrets(url)
+        tokens = tokens_of(root)
         page = self.cache.page(public_url)
+        if page:
+            page = page.changed(with_tokens, tokens)
         if public_url != url:
             # An earlier version of patchkit has stored it with name and password.
             self.cache.forget_page(url)
         # A page from the future is not fresh: the clock has been set back.
         if page is None or not 0 <= time.time() - page.fetched < FRESH:
-            page = self._renewed(url, page, place)
+            page = self._renewed(url, page, place, tokens)
         if page.kind == _ABSENT:
             return None
         return page._replace(url=with_login(page.url, url))
 
-    def _renewed(self, url: str, cached: IndexPage | None, place: str) -> IndexPage:
+    def _renewed(
+        self, url: str, cached: IndexPage | None, place: str, tokens: Sequence[str]
+    ) -> IndexPage:
         """Fetch a page and store it; return the cached one if the server cannot be reached.
 
-        The user is told of the latter by `place`, the URL without its secrets.
+        The user is told of the latter by `place`, the URL without its secrets. The cache gets no
+        `tokens`.
         """
         try:
             page = self._fetch(url, cached)
@@ -181,7 +195,11 @@ class Index:
         if login:
             body = body.replace(f"{login}@".encode(), b"")
         page = page._replace(url=without_secrets(page.url), body=body)
-        self.cache.keep_page(without_secrets(url), page)
+        public_url = without_secrets(url)
+        if _LOGIN.search(body):  # of others: needed for the links, and not to be stored
+            self.cache.forget_page(public_url)
+        else:
+            self.cache.keep_page(public_url, page.changed(without_tokens, tokens))
         return page
 
     def _fetch(self, url: str, cached: IndexPage | None) -> IndexPage:
@@ -272,18 +290,26 @@ def _links_of(page: IndexPage) -> Iterator[Link]:
 
 
 def _links_of_json(page: IndexPage) -> Iterable[Link]:
-    """List what a page in JSON links to (PEP 691)."""
+    """List what a page in JSON links to (PEP 691); an entry that is malformed is left out."""
+    links = []
+    fault: Exception | None = None
     try:
-        files = json.loads(page.body)["files"]
-        return [_link_of_json(page, file) for file in files]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UpstreamError(f"not an index page ({error!r})") from error
+        for file in json.loads(page.body)["files"]:
+            try:
+                links.append(_link_of_json(page, file))
+            except _MALFORMED as error:
+                fault = error
+    except (*_MALFORMED, RecursionError) as error:
+        fault = error
+    if fault and not links:
+        raise UpstreamError(f"not an index page ({fault!r})") from fault
+    return links
 
 
 def _link_of_json(page: IndexPage, file: Any) -> Link:
     """Read one entry of the `files` of a page.
 
-    For one that is malformed, it raises any of the errors that `_links_of_json` catches.
+    For one that is malformed, it raises any of `_MALFORMED`.
     """
     digest = file.get("hashes", {}).get("sha256", "")
     # Checked in the form that links in HTML have: only 64 hexadecimal digits count as a hash.
@@ -304,7 +330,10 @@ def _link_of_json(page: IndexPage, file: Any) -> Link:
 def _links_of_html(page: IndexPage) -> Iterator[Link]:
     """List what a page in HTML links to (PEP 503): `<a href="…#sha256=…" data-yanked>`."""
     parser = _AnchorParser()
-    parser.feed(page.body.decode("utf-8", "replace"))
+    try:
+        parser.feed(page.body.decode("utf-8", "replace"))
+    except AssertionError as error:  # as for `<![x[`
+        raise UpstreamError(f"not an index page ({error})") from error
     for attributes in parser.anchors:
         address = attributes.get("href") or ""
         url, _, fragment = joined(page.url, address).partition("#")

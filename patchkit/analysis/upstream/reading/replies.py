@@ -1,6 +1,7 @@
 """Handles URLs, and defines the errors for what servers answer in place of a file."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -69,11 +70,65 @@ def shown(url: str) -> str:
     public = without_secrets(url)
     if not _WEB.match(public):
         return public
-    address, *more = re.split(r"[?#]", public, maxsplit=1)
-    scheme, host, *path = re.split(r"(?<!/)/(?!/)|(?<=\w:)//", address)
+    scheme, host, path, query = _address(public)
     segments = [part if _USUAL.fullmatch(part) else "…" for part in path]
-    query = "?…" if more else ""
-    return "/".join((f"{scheme}//{host}", *segments)) + query
+    return "/".join((f"{scheme}//{host}", *segments)) + ("?…" if query else "")
+
+
+def _address(url: str) -> tuple[str, str, list[str], list[str]]:
+    """Divide a URL of the web: scheme, host, the parts of the path, and what follows, if any."""
+    address, *more = re.split(r"[?#]", url, maxsplit=1)
+    scheme, host, *path = re.split(r"(?<!/)/(?!/)|(?<=\w:)//", address)
+    return scheme, host, path, more
+
+
+def tokens_of(url: str) -> list[str]:
+    """Return the parts of a URL that may be tokens: those for which `shown` has `…`.
+
+    Of what follows a `?`, names and values are parts of their own.
+
+    Args:
+        url: The URL, or a path, which has none.
+    """
+    public = without_secrets(url)
+    if not _WEB.match(public):
+        return []
+    _, _, path, query = _address(public)
+    unusual = [part for part in path if not _USUAL.fullmatch(part)]
+    words = re.split(r"[&=;#?]", "".join(query))
+    return [part for part in (*unusual, *words) if part]
+
+
+def without_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
+    """Return a text for the cache, with a mark in place of each token.
+
+    Args:
+        text: The text.
+        tokens: The tokens.
+    """
+    for number, token in enumerate(tokens):
+        text = text.replace(_bytes(token), _mark(number))
+    return text
+
+
+def with_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
+    """Return the text of which `without_tokens` has made another one.
+
+    Args:
+        text: What it has made.
+        tokens: The tokens that it was given.
+    """
+    for number in reversed(range(len(tokens))):
+        text = text.replace(_mark(number), _bytes(tokens[number]))
+    return text
+
+
+def _bytes(token: str) -> bytes:
+    return token.encode("utf-8", "surrogateescape")
+
+
+def _mark(number: int) -> bytes:
+    return b"\0%d\0" % number
 
 
 def masked(text: str) -> str:

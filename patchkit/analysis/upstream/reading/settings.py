@@ -6,6 +6,7 @@ To run `pip config` is slow, and pip may not be installed.
 import configparser
 import contextlib
 import importlib.machinery
+import locale
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from patchkit.analysis.upstream.reading.plain_files import read_plain
 from patchkit.analysis.upstream.reading.replies import masked
 from patchkit.errors import SettingsError, UpstreamError
 
@@ -29,6 +31,8 @@ _USUAL = "pip/_internal/models/index.py"
 """The file of pip's source that has the URL of its default index."""
 _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTILINE)
 _ETC = Path("/etc")
+_MAX_FILE = 64 << 20
+"""Bytes that one of pip's files may have."""
 _SWITCH = dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True)
 _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
 """The ways to write yes and no that pip accepts."""
@@ -90,7 +94,7 @@ class PipSettings(NamedTuple):
             client_cert=values.text("client-cert"),
             proxy=values.text("proxy"),
             timeout=values.number("timeout", "15"),
-            retries=int(values.number("retries", "5")),
+            retries=values.whole_number("retries", "5"),
         )
 
     def trusts(self, host: str, port: int) -> bool:
@@ -204,6 +208,9 @@ class _Values(NamedTuple):
     def number(self, name: str, default: str) -> float:
         return self._parsed(name, _number, "a number of 0 or more", default)
 
+    def whole_number(self, name: str, default: str) -> int:
+        return self._parsed(name, _whole, "a whole number of 0 or more", default)
+
     def switch(self, name: str) -> bool:
         return self._parsed(name, _switch, "yes or no", default="no")
 
@@ -255,6 +262,14 @@ def _number(text: str) -> float:
     return number
 
 
+def _whole(text: str) -> int:
+    """Read a whole number; raise ValueError for one that is negative, or any other text."""
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
 def _options_of_variables(env: Mapping[str, str]) -> dict[str, _Option]:
     """Read the variables `PIP_…`; an empty one does not count, as in pip."""
     options = {}
@@ -296,15 +311,29 @@ def _parsed_file(file: Path) -> configparser.RawConfigParser:
     """Parse one of pip's files; it is taken as empty where there is none."""
     parser = configparser.RawConfigParser()
     try:
-        parser.read_string(file.read_text(), str(file))
+        text = read_plain(file, _MAX_FILE).decode(locale.getpreferredencoding(False))
+        parser.read_string(text, str(file))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return parser  # pip skips these too
-    except (OSError, UnicodeDecodeError, configparser.Error) as error:
-        reason = " ".join(str(error).split())
+    except (OSError, UpstreamError, UnicodeDecodeError, configparser.Error) as error:
         raise SettingsError(
-            f"pip's configuration {file} cannot be read: {reason}"
+            f"pip's configuration {file} cannot be read: {_fault_of(error)}"
         ) from error
     return parser
+
+
+def _fault_of(error: Exception) -> str:
+    """Say why a file cannot be read, without quoting it: it may have a password on any line."""
+    if isinstance(error, configparser.MissingSectionHeaderError):
+        return f"line {error.lineno} is in no section, expected one such as [global]"
+    if isinstance(error, configparser.DuplicateSectionError):
+        return f"line {error.lineno} begins a section that is there already"
+    if isinstance(error, configparser.DuplicateOptionError):
+        return f"line {error.lineno} sets an option that is set already"
+    if isinstance(error, configparser.ParsingError):
+        (line, _), *_ = error.errors
+        return f"line {line} is no section and no option"
+    return str(error)
 
 
 def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:

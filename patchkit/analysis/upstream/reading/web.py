@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from urllib3 import BaseHTTPResponse
+
 from patchkit.analysis.upstream.reading.archive import MAX_DOWNLOAD, Span
-from patchkit.analysis.upstream.reading.connections import Connections
+from patchkit.analysis.upstream.reading.connections import SLOWEST, Connections
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
     NoRangesError,
@@ -23,13 +26,15 @@ from patchkit.analysis.upstream.reading.replies import (
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UpstreamError
 
-_PIECE = 1 << 20
-"""Bytes that are read and written at a time when a whole file is fetched."""
+_PIECE = 1 << 16
+"""Bytes that are read at a time, if the server sends as many."""
+_PATIENCE = 30.0
+"""Seconds after which a server is given up if it has sent less than `SLOWEST`."""
 _GAP = 32 << 10
 """Spans that lie at most so many bytes apart are fetched by one request, the gap included."""
 _PLAIN = {"Accept-Encoding": "identity"}
 """Asks for the bytes of a file as they are, not compressed for the way."""
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _OK = 200
 _PARTIAL = 206
 _NOT_MODIFIED = 304
@@ -148,11 +153,34 @@ class Web:
         """
         expected = _PARTIAL if "Range" in headers else _OK
         with self._connections.answer(method, url, headers) as (response, final_url):
-            body = b""
+            body = bytearray()
             if response.status == expected:
-                body = response.read(limit + 1)
+                for piece in self._pieces(response, final_url):
+                    body += piece
+                    if len(body) > limit:
+                        break
             lower = {name.lower(): value for name, value in response.headers.items()}
-            return Reply(response.status, final_url, lower, body)
+            return Reply(response.status, final_url, lower, bytes(body[: limit + 1]))
+
+    def _pieces(self, response: BaseHTTPResponse, url: str) -> Iterator[bytes]:
+        """Yield the content of a response, as it comes.
+
+        Raises:
+            UnreachableError: The server sends next to nothing, so that the end would never come.
+        """
+        # It returns what is there, and waits only for the first byte; urllib3 2.0 has only `read`.
+        read = getattr(response, "read1", response.read)
+        began = time.monotonic()
+        size = 0
+        while True:
+            piece = read(_PIECE)
+            if not piece:
+                return
+            yield piece
+            size += len(piece)
+            seconds = time.monotonic() - began
+            if seconds > _PATIENCE and size < seconds * SLOWEST:
+                raise self._connections.too_slow(url)
 
     def _save(self, url: str, path: Path) -> str:
         """Write what is at a URL to a file; return its SHA-256."""
@@ -164,7 +192,7 @@ class Web:
         ):
             if response.status != _OK:
                 raise StatusError(final_url, response.status)
-            for piece in response.stream(_PIECE):
+            for piece in self._pieces(response, final_url):
                 size += len(piece)
                 if size > MAX_DOWNLOAD:
                     raise UpstreamError(f"it has more than {MAX_DOWNLOAD:,} bytes")

@@ -140,10 +140,7 @@ class ReleaseLookup(Lookup):
         return True
 
     def binding_cases(
-        self,
-        tree: ModuleTree,
-        name: str,
-        until: ast.stmt | None = None,
+        self, tree: ModuleTree, name: str, until: ast.stmt | None = None
     ) -> BindingCases:
         """List what a module's name may be bound to.
 
@@ -165,15 +162,18 @@ class ReleaseLookup(Lookup):
             self.circle_count += 1
             return UNBOUND
         flow = Flow(name, tree, self, until)
+        circles_before = self.circle_count
         self._followed.add(key)
         try:
             cases = flow.whole(tree.tree) or UNBOUND
         finally:
             self._followed.discard(key)
-        # While the name is followed in another module, the cases may depend on that circle.
+        # While the name is followed in another module, the cases may depend on a circle.
         is_followed = any(followed == name for _, followed, _ in self._followed)
-        if until is None and not is_followed:
-            # The second part is for `_submodule_of_same_name`.
+        has_circle = is_followed and self.circle_count > circles_before
+        if (
+            until is None and not has_circle
+        ):  # the second part: `_submodule_of_same_name`
             tree.conclusions[conclusion] = (cases, flow.submodule_imported)
         return cases
 

@@ -26,6 +26,12 @@ EXPORTS = {
 BASES = "class C0:\n    def m(self, a): return a\n" + "".join(
     f"class C{number}(C{number - 1}): pass\n" for number in range(1, 1200)
 )
+STARS = {
+    f"{side}{number}": f"from up.a{number + 1} import *\nfrom up.b{number + 1} import *\n"
+    for side in "ab"
+    for number in range(40)
+}
+"""Each module is reached in twice as many ways as the one before it."""
 BRANCHES = "import away\nif away.x == 0:\n    def f(a): return a\n" + "".join(
     f"elif away.x == {number}:\n    def f(a): return a\n" for number in range(1, 700)
 )
@@ -34,6 +40,12 @@ HOSTILE = {
         **EXPORTS,
         "m200": PLAIN,
         "mod": "from up.m0 import f, C\n",
+    },
+    "stars in diamonds": {
+        **STARS,
+        "a40": PLAIN,
+        "b40": PLAIN,
+        "mod": "from up.a0 import *\n",
     },
     "chained bases": {"mod": f"{PLAIN}{BASES}class C(C1199): pass\n"},
     "branches": {"mod": f"{PLAIN}{BRANCHES}"},

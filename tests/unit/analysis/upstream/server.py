@@ -36,6 +36,7 @@ class Shop:
         is_json: whether pages are JSON where the client takes that.
         etag: of pages; empty for none.
         user: `name:password` that a client has to send; empty if none is needed.
+        prefix: how the paths of pages may begin.
         asked: all requests, each as method, path and range.
         clients: the address of each connection.
         sent: how many bytes of content went out.
@@ -50,6 +51,7 @@ class Shop:
     is_json: bool = False
     etag: str = ""
     user: str = ""
+    prefix: str = ""
     asked: list[str] = field(default_factory=list)
     clients: set[Any] = field(default_factory=set)
     sent: int = 0
@@ -95,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(401, b"who are you")
             return
         # A proxy is asked with whole URLs.
-        self.path = re.sub(r"^http://[^/]+", "", self.path)
+        self.path = re.sub(r"^http://[^/]+", "", self.path).removeprefix(shop.prefix)
         if self.path.startswith("/simple/"):
             self._page(self.path.split("/")[2])
         else:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from analysis.check.released import Memory
 from patchkit.analysis.upstream.reading.releases import Library
-from patchkit.analysis.uses.packages import open_package
+from patchkit.analysis.uses.packages import content_hash, open_package
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
@@ -34,3 +35,12 @@ def test_an_installed_distribution_whose_package_has_another_name(
     assert source.paths() == {"thing/__init__.py", "second.py"}
     with pytest.raises(UpstreamError, match="nothing-of-this is not installed here"):
         open_package("nothing-of-this", Library())
+
+
+def test_names_of_files_may_have_any_bytes() -> None:
+    """Linux has them, and Python says them as surrogates; two names are told apart."""
+    hashes = {
+        content_hash(Memory("up 1.0", "1.0", {f"up/m{byte}.py": ""}))
+        for byte in ("\udcff", "\udcfe", "a")
+    }
+    assert len(hashes) == 3

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchkit.authoring.diffs.plain_diff import read_plain
 from patchkit.authoring.diffs.unified import applied, read_diff
 from patchkit.errors import ScaffoldError
 
@@ -116,3 +117,17 @@ def test_what_difflib_writes_is_applied(old: list[str], new: list[str]) -> None:
         file, *_ = read_diff("-", diff)
         result = applied(file.hunks, result).text
     assert result == new_text.encode()
+
+
+@pytest.mark.parametrize("header", ["@@ -{} +1 @@", "@@ -1,{} +1 @@", "@@ -1 +1,{} @@"])
+def test_a_hunk_at_a_line_that_no_file_has_is_refused(header: str) -> None:
+    """Python converts no number of so many digits."""
+    diff = f"--- a/x\n+++ b/x\n{header.format('9' * 5_000)}\n-a\n+b\n"
+    with pytest.raises(ScaffoldError, match=r"some\.diff: .* 5,000 digits"):
+        read_diff("some.diff", diff)
+
+
+def test_a_hunk_of_a_plain_diff_at_such_a_line_is_refused() -> None:
+    """As one of a unified diff."""
+    with pytest.raises(ScaffoldError, match=r"some\.diff: .* 5,000 digits"):
+        read_plain("some.diff", f"{'9' * 5_000}d1\n< a\n", "x.py")

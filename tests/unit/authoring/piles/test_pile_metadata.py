@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchkit.authoring.piles.pile_metadata import PileMetadata, metadata_of
+from patchkit.errors import ScaffoldError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,16 @@ def test_a_wheel_has_metadata(tmp_path: Path) -> None:
         ("pile.sglang:Plugin.start", "sglang.srt.plugins"),
         ("pile:register", "vllm.general_plugins"),
     ]
+
+
+@pytest.mark.parametrize("name", ["METADATA", "entry_points.txt"])
+def test_metadata_of_another_encoding_is_an_error(tmp_path: Path, name: str) -> None:
+    """It names the wheel."""
+    wheel = tmp_path / "pile-2.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"pile-2.0.dist-info/{name}", b"[a]\nx = \xff\n")
+    with pytest.raises(ScaffoldError, match=f"{wheel}: found metadata that cannot"):
+        metadata_of(str(wheel))
 
 
 @pytest.mark.parametrize("folder", [".", "pile", "src/pile"])

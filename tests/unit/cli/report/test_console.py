@@ -6,7 +6,7 @@ import pytest
 from rich.text import Text
 
 from cli.report.reports import screen, shown
-from patchkit.cli.report.console import print_diff_lines, print_lines
+from patchkit.cli.report.console import console, print_diff_lines, print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,3 +57,18 @@ def test_a_diff_drives_no_terminal() -> None:
     assert "\x1b]" not in shown(terminal)
     assert "\\x1b]0;title" in shown(terminal)
     assert "\x1b]0;title" in shown(pipe)
+
+
+def test_a_text_of_a_pack_drives_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its escape sequences are spelt out, also in the cells of a table; those of styles stay."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    cells = [Text("a", style="ok"), Text("why \x1b]0;title\x07")]
+    print_lines(console(), [(cells, "")])
+    printed = capsys.readouterr().out
+    assert "\x1b[32m" in printed
+    assert "\x1b]" not in printed
+    assert "\\x1b]0;title" in printed

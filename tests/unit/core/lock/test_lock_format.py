@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.odd_places import hole
 
 from patchkit.core.lock.format import Lock, Span, parse_lock, read_lock, write_lock
 from patchkit.errors import LockError
@@ -110,3 +111,10 @@ def test_what_a_line_holds_is_not_repeated_whole() -> None:
     with pytest.raises(LockError) as caught:
         parse_lock("x" * 3_000_000)
     assert len(str(caught.value)) < 300
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    """Nothing of it is read."""
+    hole(tmp_path / "patchkit.lock")
+    with pytest.raises(LockError, match="has more than 64 MB"):
+        read_lock(tmp_path / "patchkit.lock")

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.odd_places import ending_in, hole
 
 from patchkit.core.rows.project import Project, entry_points_of
 from patchkit.errors import SettingsError
@@ -126,3 +129,30 @@ def test_entry_points_are_read_from_the_project(tmp_path: Path) -> None:
     assert entry_points_of(project, "patchkit.patches") == ["mine.rows"]
     assert entry_points_of(project, "patchkit.processes") == []
     assert entry_points_of(Project(), "patchkit.patches") == []
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 20_000, "{a=" * 5_000], ids=["arrays", "tables"]
+)
+def test_a_value_that_is_nested_deep_is_no_toml(tmp_path: Path, value: str) -> None:
+    """It is refused in one line, also where it belongs to another tool."""
+    file = write(tmp_path, f"x = {value}\n[tool.patchkit]\n")
+    with pytest.raises(SettingsError, match="found no TOML") as caught:
+        Project.read(tmp_path)
+    assert str(file) in str(caught.value)
+
+
+def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
+    """It is not waited for."""
+    os.mkfifo(tmp_path / "pyproject.toml")
+    started = time.monotonic()
+    with ending_in(8):  # by an OSError, which may be taken for that of the file
+        assert Project.read(tmp_path) == Project()
+    assert time.monotonic() - started < 7
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    """Nothing of it is read."""
+    hole(tmp_path / "pyproject.toml")
+    with pytest.raises(SettingsError, match="expected at most 67,108,864"):
+        Project.read(tmp_path)

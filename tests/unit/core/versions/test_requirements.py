@@ -24,6 +24,7 @@ from patchkit.core.versions.requirements import (
     check_requirement,
     holds_between,
     parse_requirement,
+    parse_version,
     satisfies,
 )
 from patchkit.errors import RequirementError, VersionError
@@ -36,6 +37,8 @@ def counts_as(version: str) -> str:
 
 ROOT = Path(__file__).parents[4]
 DATA = Path(__file__).parents[2] / "data"
+DIGITS = "9" * 5_000
+"""More digits than Python converts to a number."""
 
 _REAL = re.compile(r"([0-9]+(?:\.[0-9]+)*)(rc[0-9]+)?(?:\.post([0-9]+))?")
 
@@ -196,6 +199,13 @@ class TestSaysNothing:
         with pytest.raises(VersionError, match=re.escape(repr(text))):
             satisfies(text, ">=0.11")
 
+    @pytest.mark.parametrize("text", [DIGITS, f"1.{DIGITS}", f"1+{DIGITS}"])
+    def test_a_number_without_end_is_no_version(self, text: str) -> None:
+        """Python refuses to convert it; so do we, as for other texts."""
+        assert parse_version(text) is None
+        with pytest.raises(VersionError, match="which is no version"):
+            counts_as(text)
+
     @pytest.mark.parametrize(
         "text", ["0.1.0", "0.0.1", "0.1.7", "0.1rc1", "0.1.1.dev3", "1!0.1.dev1"]
     )
@@ -284,6 +294,9 @@ class TestRequirement:
             ">=0.11",
             "vllm >= banana",
             "vllm; nothing > 1",
+            f"vllm<{DIGITS}",
+            f"vllm>=0.{DIGITS},==1.*",
+            f"vllm>=1.0rc{DIGITS}",
         ],
     )
     def test_refused(self, text: str) -> None:
@@ -299,6 +312,13 @@ class TestRequirement:
         """A requirement with a URL is refused: it names no versions."""
         with pytest.raises(RequirementError, match="URL names no versions"):
             check_requirement("vllm @ https://example.org/vllm.whl")
+
+    @pytest.mark.parametrize("end", ["", " and more"])
+    def test_url_is_not_shown(self, end: str) -> None:
+        """It may have a password in it, whatever else is wrong with it."""
+        with pytest.raises(RequirementError, match="found 'vllm @ …'") as caught:
+            check_requirement(f"vllm @ https://me:cret@example.org/vllm.whl{end}")
+        assert "cret" not in str(caught.value)
 
     def test_bounds_that_are_none(self) -> None:
         """Bounds that cannot be read are refused with the text."""

@@ -98,3 +98,38 @@ def test_a_machine_is_named_in_words() -> None:
     """The text has the platform and the Python, of this machine where none is given."""
     assert str(ARM) == "manylinux_2_28_aarch64, CPython 3.12"
     assert "CPython 3." in str(Machine())
+
+
+DIGITS = "9" * 5_000
+"""More digits than Python converts to a number."""
+MANY = ".".join(f"t{number}" for number in range(1_000))
+
+
+@pytest.mark.parametrize(
+    "file", [f"up-1-{DIGITS}-py3-none-any.whl", f"up-1-{MANY}-{MANY}-{MANY}.any.whl"]
+)
+def test_a_name_that_no_tool_writes_is_taken_by_no_machine(file: str) -> None:
+    """Neither one with a build number of any length, nor one that stands for a billion tags."""
+    assert X86.place_of(file) is None
+
+
+def test_bounds_on_python_of_any_length_allow_every_version() -> None:
+    """As with others that cannot be read."""
+    assert X86.takes_python(f">=3.{DIGITS}")
+
+
+def test_a_long_version_of_python_is_refused() -> None:
+    """It is wrong use, as is any other text that is no version."""
+    with pytest.raises(RequirementError, match="--python"):
+        Machine(python=f"3.{DIGITS}").check()
+
+
+@pytest.mark.parametrize(
+    "platform", [f"manylinux_2_{DIGITS}_x86_64", f"macosx_{DIGITS}_0_arm64"]
+)
+def test_a_platform_of_any_number_is_a_tag_of_its_own(platform: str) -> None:
+    """It is not counted down from."""
+    machine = Machine(platform)
+    machine.check()
+    assert machine.place_of(f"up-1-py3-none-{platform}.whl") is not None
+    assert machine.place_of("up-1-py3-none-linux_x86_64.whl") is None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.odd_places import ending_in
 
 from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL
+from patchkit.analysis.upstream.reading import web as web_module
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
@@ -119,6 +122,43 @@ def test_a_silent_server_counts_as_unreachable(tmp_path: Path) -> None:
         accepted[0].close()
 
 
+@pytest.mark.parametrize("way", ["page", "part", "whole"])
+def test_a_server_that_drips_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Each byte comes in time, and the end would never; then it is not asked again."""
+    monkeypatch.setattr(web_module, "_PATIENCE", 0.2)
+    status = "206 OK" if way == "part" else "200 OK"
+    is_over = threading.Event()
+    asked = []
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            asked.append(connection.recv(1 << 16))
+            connection.sendall(f"HTTP/1.1 {status}\r\n\r\n".encode())
+            while not is_over.wait(0.02):
+                connection.sendall(b".")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,), daemon=True)
+        thread.start()
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        url = f"http://{host}/up"
+        ways = {
+            "page": lambda: web.get(url, {}, 1 << 20),
+            "part": lambda: web.content(url).tail(1 << 16),
+            "whole": lambda: web.download(url, None).__enter__(),
+        }
+        with closing(Web(PipSettings(timeout=5, retries=0))) as web, ending_in(20):
+            for _ in range(2):
+                with pytest.raises(UnreachableError, match=f"{host} sends less than"):
+                    ways[way]()
+        is_over.set()
+        thread.join()
+    assert len(asked) == 1
+
+
 def test_an_invalid_url_is_an_error() -> None:
     """A URL that is malformed, or not HTTP, is an UpstreamError and no other exception."""
     too_long = "https://" + "a" * 300 + "/x"
@@ -127,3 +167,12 @@ def test_an_invalid_url_is_an_error() -> None:
         with pytest.raises(UpstreamError):
             web.content(url).tail(10)
     web.close()
+
+
+def test_a_malformed_proxy_is_not_quoted() -> None:
+    """Its URL may have a password anywhere."""
+    settings = PipSettings(proxy="http://me:cret@host:cret", retries=0)
+    with closing(Web(settings)) as web, pytest.raises(UnreachableError) as caught:
+        web.get("http://host.invalid/simple/up/", {}, 10)
+    assert "malformed" in str(caught.value)
+    assert "cret" not in str(caught.value)

@@ -186,6 +186,39 @@ def test_a_malformed_link_is_left_out(buyer: Customer, is_json: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "entry",
+    ["7", "null", "{}", '{"url": "a.whl"}', '{"filename": "a.whl", "url": [1]}'],
+)
+def test_a_malformed_entry_is_left_out(buyer: Customer, entry: str) -> None:
+    """A page in JSON with one entry that is none still gives its other releases."""
+    stock(buyer, "1.0")
+    buyer.shop.is_json = True
+    with buyer.library() as library:
+        library.index.links("up")
+        url = f"{buyer.shop.url}/simple/up/"
+        page = library.cache.page(url)
+        assert page is not None
+        body = page.body.replace(b'"files": [', f'"files": [{entry}, '.encode())
+        assert body != page.body
+        library.cache.keep_page(url, page._replace(body=body))
+        releases = find_releases("up", library)
+        assert [release.version for release in releases] == ["1.0"]
+
+
+@pytest.mark.parametrize("markup", ["<![x[", "<![>", "<![<!["])
+def test_markup_that_python_does_not_read_is_an_error(
+    buyer: Customer, markup: str
+) -> None:
+    """It names the page; links may have been lost."""
+    url = f"{buyer.shop.url}/simple/up/"
+    with buyer.library() as library:
+        page = IndexPage(url, "text/html", "", time.time(), markup.encode())
+        library.cache.keep_page(url, page)
+        with pytest.raises(UpstreamError, match=f"{url}: not an index page"):
+            find_releases("up", library)
+
+
+@pytest.mark.parametrize(
     "body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999]
 )
 def test_a_malformed_json_page_is_an_error(buyer: Customer, body: bytes) -> None:

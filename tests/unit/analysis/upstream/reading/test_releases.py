@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.odd_places import ending_in, pipe
 
 from analysis.upstream import archives
 from analysis.upstream.shops import (
@@ -21,6 +23,7 @@ from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from patchkit.analysis.upstream.reading.releases import Release
@@ -279,6 +282,34 @@ def test_a_login_comes_from_the_url_or_netrc(
         with pytest.raises(UpstreamError) as caught:
             find_releases("other", library)
     assert "cret" not in str(caught.value)
+
+
+def test_a_login_may_have_any_letters(buyer: Customer) -> None:
+    """Those that Latin-1 lacks are sent as UTF-8."""
+    stock(buyer, "1.0")
+    buyer.shop.user = "me:s€cret"
+    login = buyer.shop.url.replace("//", "//me:s%E2%82%ACcret@")
+    with buyer.library(indexes=(f"{login}/simple",)) as library:
+        [release] = find_releases("up", library)
+        assert release.source.read("up/m0.py") == b"x = 0\n"
+
+
+def _other_encoding(file: Path) -> None:
+    file.write_bytes(b"machine 127.0.0.1 login m\xff password cret\n")
+
+
+@pytest.mark.parametrize("put", [_other_encoding, pipe], ids=["other encoding", "pipe"])
+def test_a_netrc_that_cannot_be_read_has_no_login(
+    buyer: Customer, tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    """As with pip; it is never waited for."""
+    stock(buyer, "1.0")
+    put(tmp_path / ".netrc")
+    started = time.monotonic()
+    # It ends by an OSError, which may be taken for that of the file.
+    with ending_in(8), buyer.library() as library:
+        assert len(find_releases("up", library)) == 1
+    assert time.monotonic() - started < 7
 
 
 def test_progress_is_reported_for_every_release(buyer: Customer) -> None:

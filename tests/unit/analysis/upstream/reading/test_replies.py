@@ -97,6 +97,49 @@ def test_the_cache_holds_no_login(buyer: Customer, is_json: bool) -> None:
     assert not any(b"cret" in content for content in contents(buyer.place))
 
 
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"indexes": ("{}/t0ken/simple",)},
+        {"indexes": (), "find_links": ("{}/simple/up/?key=t0ken",)},
+    ],
+    ids=["path", "query"],
+)
+def test_the_cache_holds_no_token(
+    buyer: Customer, is_json: bool, places: dict[str, tuple[str, ...]]
+) -> None:
+    """What may be one is left out of the URL of a kept page and of its links, and put back."""
+    stock(buyer, "1.0")
+    buyer.shop.prefix = "/t0ken"
+    buyer.shop.files["up-1-t0ken.txt"] = b""  # a page that repeats the token
+    buyer.shop.is_json = is_json
+    url = buyer.shop.url
+    settings = {key: tuple(one.format(url) for one in of) for key, of in places.items()}
+    for path in ("up/m0.py", "up/m1.py"):
+        with buyer.library(**settings) as library:
+            [release] = find_releases("up", library)
+            assert release.link.url.startswith(url)
+            assert release.source.read(path) is not None
+    assert len(buyer.shop.requests_of("/simple/up/")) == 1  # then it is kept
+    assert not any(b"t0ken" in content for content in contents(buyer.place))
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_page_with_a_login_of_others_is_not_kept(
+    buyer: Customer, is_json: bool
+) -> None:
+    """It may be needed for the links, which stay as they are."""
+    stock(buyer, "1.0")
+    buyer.shop.files["up-1-HTTP://other:cret@host/notes.txt"] = b""
+    buyer.shop.is_json = is_json
+    with buyer.library() as library:
+        [release] = find_releases("up", library)
+        assert release.source.read("up/m0.py") is not None
+        assert library.cache.page(f"{buyer.shop.url}/simple/up/") is None
+    assert not any(b"cret" in content for content in contents(buyer.place))
+
+
 def test_two_logins_of_a_host_are_told_apart(buyer: Customer) -> None:
     """The files of a kept page are fetched with the login of its index."""
     stock(buyer, "1.0")

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support.odd_places import PLACES, ending_in
 from support.programs import program
 
 from patchkit.analysis.upstream.reading import settings
@@ -185,7 +186,7 @@ def test_certificates_are_pips_and_then_those_of_requests(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("name", "text"), [
     ("PIP_TIMEOUT", "soon"), ("PIP_RETRIES", "-1"), ("PIP_NO_INDEX", "perhaps"),
-    ("PIP_TIMEOUT", "nan"), ("PIP_INDEX_URL", "http://["),
+    ("PIP_TIMEOUT", "nan"), ("PIP_RETRIES", "1e300"), ("PIP_INDEX_URL", "http://["),
 ])  # fmt: skip
 def test_an_invalid_value_is_an_error(tmp_path: Path, name: str, text: str) -> None:
     """A value that pip would refuse is refused, with the place and the text."""
@@ -200,6 +201,35 @@ def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
         read(tmp_path)
     assert str(file) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (["index-url = https://me:cret@a"], "line 1 is in no section"),
+        (["[global]", "https//me cret@a"], "line 2 is no section and no option"),
+        (["[cret]", "[cret]"], "line 2 begins a section that is there already"),
+        (["[a]", "cret=1", "cret=2"], "line 3 sets an option that is set already"),
+    ],
+)
+def test_a_broken_file_is_not_quoted(
+    tmp_path: Path, lines: list[str], fault: str
+) -> None:
+    """Any of its lines may have a password."""
+    write(places(tmp_path)["user"], *lines)
+    with pytest.raises(SettingsError, match=f"cannot be read: {fault}") as caught:
+        read(tmp_path)
+    assert "cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pipe", "zeros", "hole", "folder"])
+def test_what_is_no_file_of_settings_is_an_error(tmp_path: Path, name: str) -> None:
+    """A pipe is not waited for, and nothing is read that has no end."""
+    file = places(tmp_path)["user"]
+    file.parent.mkdir(parents=True)
+    PLACES[name](file)
+    with ending_in(20), pytest.raises(SettingsError, match="cannot be read: it "):
+        read(tmp_path)
 
 
 def test_links_may_begin_at_home(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.upstream.shops import WHEEL
 from patchkit.analysis.upstream.reading import web as web_module
+from patchkit.analysis.upstream.reading.replies import NoRangesError
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import RemoteContent, Reply, Web
 from patchkit.errors import UpstreamError
@@ -66,6 +67,7 @@ class Recorder:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.requested_spans: list[tuple[int, int]] = []
+        self.claim = ""
         self.workers = WORKERS
 
     def ask(self, method: str, url: str, headers: dict[str, str], limit: int) -> Reply:
@@ -74,8 +76,17 @@ class Recorder:
         end = int(last) + 1 if first else len(self.data)
         if first:
             self.requested_spans.append((start, end))
-        claim = {"content-range": f"bytes {start}-{end - 1}/{len(self.data)}"}
-        return Reply(206, url, claim, self.data[start:end])
+        claim = self.claim or f"bytes {start}-{end - 1}/{len(self.data)}"
+        return Reply(206, url, {"content-range": claim}, self.data[start:end])
+
+
+@pytest.mark.parametrize("claim", ["bytes 0-1/{}", "bytes {}-1/2", "bytes 0-{}/2"])
+def test_a_part_of_any_number_of_bytes_is_none(claim: str) -> None:
+    """A server that claims a number of 5,000 digits does not say which part it sends."""
+    web = Recorder(b"ab")
+    web.claim = claim.format("9" * 5_000)
+    with pytest.raises(NoRangesError, match="does not say which part"):
+        RemoteContent(web, "http://h/u").tail(2)  # type: ignore[arg-type]
 
 
 DATA = bytes(number * 7 % 251 for number in range(400_000))
