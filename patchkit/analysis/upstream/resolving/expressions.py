@@ -30,6 +30,7 @@ from patchkit.analysis.upstream.resolving.values import (
     Value,
     Values,
     absent,
+    distinct,
     undecided,
 )
 
@@ -164,7 +165,9 @@ def _conditional(lookup: Lookup, node: ast.IfExp, scope: Scope) -> Values:
         return evaluate(lookup, node.body, scope)
     if truth is False:
         return evaluate(lookup, node.orelse, scope)
-    return (*evaluate(lookup, node.body, scope), *evaluate(lookup, node.orelse, scope))
+    both = (*evaluate(lookup, node.body, scope), *evaluate(lookup, node.orelse, scope))
+    # Each once: a chain of such expressions would have twice as many at each.
+    return distinct(both)
 
 
 def _called(lookup: Lookup, callee: Value, call: ast.Call, scope: Scope) -> Value:

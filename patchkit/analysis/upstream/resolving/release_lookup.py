@@ -190,11 +190,10 @@ class ReleaseLookup(Lookup):
             name: The name.
             until: The statement that the code is part of, if it runs at import.
         """
-        key = (tree.name, name, until)
+        key = ("visible", tree.name, name, until)
         reason = f"{name} is defined by itself"
-        return self._without_circle(
-            key, reason, lambda: self._visible(tree, name, until)
-        )
+        compute = partial(self._visible, tree, name, until)
+        return self._without_circle(tree.conclusions, key, reason, compute)
 
     def module_attribute(self, module: str, name: str) -> Values:
         """Return what an attribute of a module is, submodules and lazy names included.
@@ -209,31 +208,30 @@ class ReleaseLookup(Lookup):
             return self._attributes[key]
         reason = f"{module}:{name} is imported in a circle"
         compute = partial(self._module_attribute, module, name)
-        return self.remember(
-            self._attributes, key, lambda: self._without_circle(key, reason, compute)
-        )
+        return self._without_circle(self._attributes, key, reason, compute)
 
     def _without_circle(
         self,
+        memory: dict[Any, Any],
         key: tuple[object, ...],
         reason: str,
         compute: Callable[[], Values],
     ) -> Values:
-        """Compute values; return undecided ones if the computation leads back to itself.
+        """Compute values once; return undecided ones if the computation leads back to itself.
 
         Args:
+            memory: Where they are stored.
             key: Tells this computation from others.
             reason: Why the values are undecided then, for the report.
             compute: Returns the values.
         """
         if key in self._pending:
-            self.circle_count += (
-                1  # so that `remember` stores nothing that is based on this
-            )
+            # So that `remember` stores nothing that is based on this.
+            self.circle_count += 1
             return (undecided(reason),)
         self._pending.add(key)
         try:
-            return compute()
+            return self.remember(memory, key, compute)
         finally:
             self._pending.discard(key)
 

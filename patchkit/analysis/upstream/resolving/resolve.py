@@ -24,6 +24,7 @@ from patchkit.analysis.upstream.resolving.values import (
     State,
     Value,
     Values,
+    distinct,
     undecided,
 )
 from patchkit.analysis.upstream.resolving.wrapped import (
@@ -239,7 +240,7 @@ class Resolver:
             values = self._with_operators(target.module, values)
         # Present values first, fallbacks of imports last.
         variants = sorted(
-            _distinct(values),
+            distinct(values),
             key=lambda value: (value.is_import_fallback, value.state != "present"),
         )
         return tuple(variants)
@@ -338,17 +339,6 @@ class Resolver:
         for value in values:
             replaced += operator_values(self.lookup, module, value)
         return tuple(replaced)
-
-
-def _distinct(values: Values) -> Values:
-    """Leave out values that have the same definition as one before them."""
-    by_definition: dict[object, Value] = {}
-    for value in values:
-        name = (value.state, value.kind, value.module, value.qualname, value.dotted)
-        nodes = tuple(id(node) for node in value.nodes)
-        # Of values without a statement, those with different reasons are different.
-        by_definition.setdefault((name, nodes or value.reason), value)
-    return tuple(by_definition.values())
 
 
 def _described(value: Value) -> str:

@@ -35,7 +35,15 @@ STARS = {
 BRANCHES = "import away\nif away.x == 0:\n    def f(a): return a\n" + "".join(
     f"elif away.x == {number}:\n    def f(a): return a\n" for number in range(1, 700)
 )
+ALIASES = "".join(
+    f"a{number} = a{number - 1} if away.x else a{number - 2}\n"
+    for number in range(2, 60)
+)
+"""Each name is reached in as many ways as the two before it together."""
 HOSTILE = {
+    "diamonds of aliases": {
+        "mod": f"import away\n{PLAIN}a0 = a1 = f\n{ALIASES}f = a59\n"
+    },
     "chained re-exports": {
         **EXPORTS,
         "m200": PLAIN,

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def test_the_files_that_were_used_last_stay_parsed() -> None:
     """Above the limit, the file that was unused longest is dropped, and read again if needed."""
-    source = Memory(dict.fromkeys(("a", "b", "c"), "#" * 300_000))
-    files = Files(source)
+    source = Memory(dict.fromkeys(("a", "b", "c"), "#" * 300))
+    files = Files(source, shared=ParsedFiles(limit=800))
     for path in ("a.py", "b.py", "a.py", "c.py", "a.py", "b.py"):
         files.parsed(path)
     assert source.read_paths == ["a.py", "b.py", "c.py", "b.py"]
