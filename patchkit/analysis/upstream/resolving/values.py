@@ -210,6 +210,9 @@ def distinct(values: Values) -> Values:
 
     Args:
         values: The values.
+
+    Returns:
+        The others, in order.
     """
     by_definition: dict[object, Value] = {}
     for value in values:
