@@ -43,6 +43,7 @@ _WRITTEN = "written"
 _WORDINGS = re.compile(rf"{_WRITTEN}( [0-9a-f]{{16}})+")  # see the example above
 _WORDINGS_IN_LINE = 5
 _MAX_QUOTED = 80
+_MAX_BYTES = 64 << 20
 # Fingerprint, project, first and last release, as in `d5d1d1f39d6821ae  vllm 0.11.1 - 0.13.0`.
 _SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) (\d[^ ]*)(?: - (\d[^ ]*))?")
 
@@ -158,13 +159,14 @@ def read_lock(file: Path) -> Lock:
         LockError: The file cannot be read, or is malformed; then the error names the line.
     """
     try:
-        if file.stat().st_size > 64 << 20:
-            raise OSError("it has more than 64 MB")
-        text = file.read_text(encoding="utf-8")
+        is_too_large = file.stat().st_size > _MAX_BYTES
+        text = "" if is_too_large else file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Lock()
     except (OSError, UnicodeDecodeError) as error:
         raise LockError(f"{file}: cannot be read ({error})") from error
+    if is_too_large:
+        raise LockError(f"{file}: cannot be read (it has more than 64 MB)")
     return parse_lock(text, str(file))
 
 
@@ -387,11 +389,7 @@ def _merged(span: Span, new: Span) -> Span:
     first = min(span.first, new.first, key=release_order)
     last = max(span.last, new.last, key=release_order)
     wordings = {*new.wordings, *span.wordings}
-    return new._replace(
-        first=first,
-        last=last,
-        wordings=tuple(sorted(wordings)),
-    )
+    return new._replace(first=first, last=last, wordings=tuple(sorted(wordings)))
 
 
 def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:

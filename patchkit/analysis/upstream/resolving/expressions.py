@@ -30,9 +30,9 @@ from patchkit.analysis.upstream.resolving.values import (
     Value,
     Values,
     absent,
-    distinct,
     undecided,
 )
+from patchkit.analysis.upstream.resolving.variants import distinct
 
 _PLAIN = (
     ast.BinOp,

@@ -24,9 +24,9 @@ from patchkit.analysis.upstream.resolving.values import (
     State,
     Value,
     Values,
-    distinct,
     undecided,
 )
+from patchkit.analysis.upstream.resolving.variants import distinct
 from patchkit.analysis.upstream.resolving.wrapped import (
     WrappedCode,
     is_of_operator,

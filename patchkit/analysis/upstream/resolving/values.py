@@ -205,25 +205,6 @@ Values = tuple[Value, ...]
 """The objects that a name may stand for: one for each way in which it may be bound."""
 
 
-def distinct(values: Values) -> Values:
-    """Leave out values that have the same definition as one before them.
-
-    Args:
-        values: The values.
-
-    Returns:
-        The others, in order.
-    """
-    by_definition: dict[object, Value] = {}
-    for value in values:
-        name = (value.state, value.kind, value.module, value.qualname, value.dotted)
-        nodes = tuple(id(node) for node in value.nodes)
-        # Of values without a statement, those with different code or reasons are different.
-        content = nodes or (id(value.expression), value.reason)
-        by_definition.setdefault((name, content), value)
-    return tuple(by_definition.values())
-
-
 def absent(reason: str) -> Value:
     """Return a value that says that something does not exist.
 
