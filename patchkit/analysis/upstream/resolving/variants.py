@@ -14,9 +14,15 @@ def distinct(values: Values) -> Values:
     """
     by_definition: dict[object, Value] = {}
     for value in values:
-        name = (value.state, value.kind, value.module, value.qualname, value.dotted)
         nodes = tuple(id(node) for node in value.nodes)
-        # Of values without a statement, those with different code or reasons are different.
-        content = nodes or (id(value.expression), value.reason)
-        by_definition.setdefault((name, content), value)
+        definition = (
+            value.state,
+            value.kind,
+            value.module,
+            value.qualname,
+            value.dotted,
+            # Of values without a statement, those with different code or reasons are different.
+            nodes or (id(value.expression), value.reason),
+        )
+        by_definition.setdefault(definition, value)
     return tuple(by_definition.values())
