@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.report.words import one_line
+from patchkit.cli.report.words import printable
 
 if TYPE_CHECKING:
     from patchkit.analysis.upstream.reading.parallel import Progress
@@ -28,7 +28,7 @@ def say(text: str) -> None:
         text: The message. Its line breaks become spaces, control characters are escaped, and the
             name and password of a URL become `…`.
     """
-    line = one_line(_LOGIN.sub(r"\1…@", text))
+    line = printable(_LOGIN.sub(r"\1…@", text)).replace("\n", " ")
     with contextlib.suppress(OSError):
         click.echo(f"patchkit: {line}", err=True)
 

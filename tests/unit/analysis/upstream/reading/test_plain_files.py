@@ -28,7 +28,7 @@ NO_FILES = sorted({*PLACES} - {"empty", "hole", "no_rights", "environment"})
 @pytest.fixture(autouse=True)
 def _alarm() -> Iterator[None]:
     """End a test that waits for ever."""
-    with ending_in(20):
+    with ending_in(100):
         yield
 
 
