@@ -150,7 +150,7 @@ def test_a_server_that_drips_is_given_up(
             "part": lambda: web.content(url).tail(1 << 16),
             "whole": lambda: web.download(url, None).__enter__(),
         }
-        with closing(Web(PipSettings(timeout=5, retries=0))) as web, ending_in(20):
+        with closing(Web(PipSettings(timeout=5, retries=0))) as web, ending_in(100):
             for _ in range(2):
                 with pytest.raises(UnreachableError, match=f"{host} sends less than"):
                     ways[way]()

@@ -228,7 +228,7 @@ def test_what_is_no_file_of_settings_is_an_error(tmp_path: Path, name: str) -> N
     file = places(tmp_path)["user"]
     file.parent.mkdir(parents=True)
     PLACES[name](file)
-    with ending_in(20), pytest.raises(SettingsError, match="cannot be read: it "):
+    with ending_in(100), pytest.raises(SettingsError, match="cannot be read: it "):
         read(tmp_path)
 
 
