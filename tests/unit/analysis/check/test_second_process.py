@@ -17,6 +17,7 @@ from patchkit.analysis.check import learner, second_process
 from patchkit.analysis.check.fact_store import FactStore
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
+from patchkit.analysis.check.release_shares import ReleaseShares
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.second_process import SecondProcess
 from patchkit.analysis.upstream.reading.cache import Cache
@@ -128,6 +129,14 @@ def test_what_the_second_process_has_learnt_is_not_learnt_again(
         conclude(subject, *arguments)
 
     monkeypatch.setattr(CheckedRelease, "_conclude", noted)
+    take_last = ReleaseShares.take_last
+
+    def never_of_others(shares: ReleaseShares, *, is_idle: bool) -> int | None:
+        """Leave the first process its share, however slow it is."""
+        del is_idle
+        return take_last(shares, is_idle=False)
+
+    monkeypatch.setattr(ReleaseShares, "take_last", never_of_others)
     learnt(buyer)
     assert str(COUNT - 1) not in concluded
     assert "0" in concluded
