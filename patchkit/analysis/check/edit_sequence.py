@@ -181,10 +181,12 @@ def _miscounted(
 def _respelled(old: str, text: str) -> str:
     """Return `old` of an Edit with the nearest words of a function for those that it lacks."""
     words = {*_WORD.findall(text)}
+    meant: dict[str, str] = {}
     for word in {*_WORD.findall(old)} - words:
-        for meant in get_close_matches(word, words, n=1, cutoff=_SLIP):
-            old = old.replace(word, meant)
-    return old
+        for near in get_close_matches(word, words, n=1, cutoff=_SLIP):
+            meant[word] = near
+    # All at once, as one word may be a part of another.
+    return _WORD.sub(lambda match: meant.get(match[0], match[0]), old)
 
 
 def _occurs(count: int, change: Edit) -> str:

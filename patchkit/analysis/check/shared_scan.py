@@ -82,12 +82,20 @@ class SharedScan:
             heapq.heappush(self._waiting, waiting)
             if not self._is_taken:
                 self._begin_next()
-        waiting.may_begin.wait()
         try:
+            waiting.may_begin.wait()
             yield
         finally:
             with self._lock:
-                self._begin_next()
+                self._leave(waiting)
+
+    def _leave(self, waiting: _Waiting) -> None:
+        """End the turn of a thread, or its wait where Ctrl-C has ended that; the lock is held."""
+        if waiting.may_begin.is_set():
+            self._begin_next()
+        else:
+            self._waiting.remove(waiting)
+            heapq.heapify(self._waiting)
 
     def _begin_next(self) -> None:
         """Let the next thread work, and wake it alone; the lock is held.

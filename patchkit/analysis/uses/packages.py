@@ -64,19 +64,26 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
 
 
 def _package_of(distribution: str) -> str:
-    """Return a package of an installed distribution that has none of its own name, else its name.
+    """Return the package of an installed distribution: that of its own name, or else another.
 
-    Such as `xdist` of `pytest-xdist`.
+    Such as `xdist` of `pytest-xdist`, and `jinja2` of `Jinja2`. A name of no distribution is
+    returned as it is.
     """
     name = canonical(distribution)
     packages = [
         package
         for package, names in packages_distributions().items()
-        if name in map(canonical, filter(None, names))
+        # Scripts and the like are listed, too, such as `..` for `../../bin/tool.py`.
+        if package.isidentifier() and name in map(canonical, filter(None, names))
     ]
-    if not packages or name.replace("-", "_") in packages:
+    if not packages or distribution in packages:
         return distribution
-    return min(packages)
+    own_name = name.replace("-", "_")
+    # One for others comes before a private one: `yaml` of PyYAML before `_yaml`.
+    return min(
+        packages,
+        key=lambda package: (package != own_name, package.startswith("_"), package),
+    )
 
 
 def _open_folder(folder: Path) -> ReleaseSource:

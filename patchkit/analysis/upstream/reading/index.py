@@ -142,19 +142,20 @@ class Index:
         if path:
             _check_exists(root)
             return _local_links(path)
-        page = self._page(location, root, place)
+        page = self._page(location, place)
         if page is None:
             return ()
         return _links_of(page)
 
-    def _page(self, url: str, root: str, place: str) -> IndexPage | None:
+    def _page(self, url: str, place: str) -> IndexPage | None:
         """Return a page, from the cache while it is fresh; None if the server has no such page.
 
         The cache gets no name and password, neither those of the URL nor those in the page, and no
-        part of the URL of the settings that may be a token.
+        part of the URL that may be a token.
         """
         public_url = without_secrets(url)
-        tokens = tokens_of(root)
+        # Of the whole URL: the page may be read for another of the settings, too.
+        tokens = tokens_of(public_url)
         page = self.cache.page(public_url)
         if page:
             page = page.changed(with_tokens, tokens)

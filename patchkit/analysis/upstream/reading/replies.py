@@ -29,6 +29,9 @@ _USUAL = re.compile(
     r"|cpu|cu\d+|rocm[\d.]*|xpu|nightly|test|stable|release|v\d"
 )
 """Parts of the paths of indexes that are no secrets."""
+_EDGE = b"\0"
+"""Begins and ends a mark, which stands in the cache for a token."""
+_MARK = re.compile(rb"\0\d+\0")
 
 
 class _Parts(NamedTuple):
@@ -106,9 +109,12 @@ def without_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
         text: The text.
         tokens: The tokens.
     """
-    for number, token in enumerate(tokens):
-        text = text.replace(_bytes(token), _mark(number))
-    return text
+    marks = {_bytes(token): _mark(number) for number, token in enumerate(tokens)}
+    marks[_EDGE] = _mark(len(tokens))  # then no other text looks like a mark
+    # All in one pass, as a later token may be a part of the marks of earlier ones.
+    longest_first = sorted(marks, key=len, reverse=True)
+    pattern = b"|".join(map(re.escape, longest_first))
+    return re.sub(pattern, lambda match: marks[match[0]], text)
 
 
 def with_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
@@ -118,9 +124,9 @@ def with_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
         text: What it has made.
         tokens: The tokens that it was given.
     """
-    for number in reversed(range(len(tokens))):
-        text = text.replace(_mark(number), _bytes(tokens[number]))
-    return text
+    marked = {_mark(number): _bytes(token) for number, token in enumerate(tokens)}
+    marked[_mark(len(tokens))] = _EDGE
+    return _MARK.sub(lambda match: marked.get(match[0], match[0]), text)
 
 
 def _bytes(token: str) -> bytes:
@@ -128,7 +134,7 @@ def _bytes(token: str) -> bytes:
 
 
 def _mark(number: int) -> bytes:
-    return b"\0%d\0" % number
+    return b"%s%d%s" % (_EDGE, number, _EDGE)
 
 
 def masked(text: str) -> str:

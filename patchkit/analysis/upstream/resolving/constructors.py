@@ -28,7 +28,10 @@ from patchkit.analysis.upstream.resolving.machinery import (
     OF_PYDANTIC_DATACLASS,
     may_be_set,
 )
-from patchkit.analysis.upstream.resolving.metaclasses import metaclass
+from patchkit.analysis.upstream.resolving.metaclasses import (
+    may_change_body,
+    metaclass,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Signature,
@@ -193,6 +196,10 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
 
 def _hash_of_compared(lookup: Lookup, owner: Value) -> Value | None:
     """Return the None that Python sets as `__hash__` of a class that defines `__eq__` alone."""
+    if flavour(lookup, owner) == "namedtuple" and fields.is_direct(lookup, owner):
+        return None  # its methods are set on it once it is made
+    if may_change_body(lookup, owner, "__eq__"):
+        return undecided("its metaclass may make the class without its __eq__")
     scope = Scope(owner.module_tree, owner.classes)
     is_bound = {
         case.binding is not None for case in body_bindings(lookup, scope, "__eq__")

@@ -276,7 +276,8 @@ def _doubted(value: Value, doubt: str, open_reason: str) -> Value:
 def _described(ancestor: Value) -> str:
     if ancestor.dotted:
         return f"{ancestor.dotted}, which is outside the release,"
-    return ancestor.reason or ancestor.qualname
+    # A call in the bases, such as `Meta("Base", (), {})`, makes a class that has no name there.
+    return ancestor.reason or ancestor.qualname or "a base that a call makes"
 
 
 def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from numbers import Number
 from typing import Any, NamedTuple
 
+from patchkit.analysis.upstream.resolving.syntax import walk
 from patchkit.analysis.upstream.resolving.values import (
     METHODS,
     Kind,
@@ -150,7 +151,8 @@ def constant_type(values: Iterable[Value]) -> str:
 
     Returns:
         The type in words: "a number", "a str" or "bytes". '' for other types and other code, if an
-        annotation allows more than one type, or if the values are of several types.
+        annotation allows more than one type, if the values are of several types, or if it depends
+        on a condition in an expression.
     """
     types = set(map(_constant_type, values))
     if len(types) == 1:
@@ -173,8 +175,15 @@ def _constant_type(value: Value) -> str:
         literal = ast.literal_eval(value.expression)
         for known, words in _TYPES.items():
             if isinstance(literal, known):
-                return words
+                return "" if _depends(value) else words
     return ""
+
+
+def _depends(value: Value) -> bool:
+    """Whether its statement has an `a if b else c`: variants of one statement count as one."""
+    return any(
+        isinstance(part, ast.IfExp) for node in value.nodes for part in walk(node)
+    )
 
 
 def _entries(node: ast.AST, start: int) -> Iterator[_Entry]:

@@ -188,6 +188,19 @@ def set_by_metaclass(lookup: Lookup, owner: Value, name: str) -> str:
     return ""
 
 
+def may_change_body(lookup: Lookup, owner: Value, name: str) -> bool:
+    """Whether a metaclass may make a class of another body than the one that is written down.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name in its body that counts; a special one, which most leave alone.
+    """
+    meta = metaclass(lookup, owner)
+    is_function = meta is not None and meta.kind in AS_METHOD
+    return is_function or bool(set_by_metaclass(lookup, owner, name))
+
+
 def after_metaclass(lookup: Lookup, owner: Value, name: str, value: Value) -> Value:
     """Return an attribute of a class, as undecided if the metaclass may replace or remove it.
 

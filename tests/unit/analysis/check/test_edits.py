@@ -155,6 +155,14 @@ def test_a_misspelled_old_is_not_found_though_new_is_there(
     assert last.splitlines()[0].split() == meant.split()
 
 
+def test_a_misspelled_word_is_told_from_a_part_of_another(world: World) -> None:
+    """Whole words are compared, so that the order in which they are taken makes no difference."""
+    mod = "def f(x):\n    weight = wieght_of(x)\n    return weight\n"
+    change = edit("wieght = wieght_of(x)", "return weight")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    assert codes(checked([subject("1.0", mod=mod)])) == ["PK111"]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("a = old_size(1)", "a = new_size(1)"), ("b = g(size1)", "b = h(size1)")],

@@ -91,3 +91,23 @@ def test_an_error_ends_the_turn() -> None:
         raise ValueError("broken")
     _walk(scan, MODULES, visited)
     assert visited == MODULES
+
+
+def test_a_thread_that_is_interrupted_while_it_waits_gives_its_turn_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C ends the wait of the main thread: those behind it would else wait for ever."""
+    scan = SharedScan()
+
+    def interrupted(_: threading.Event) -> None:
+        raise KeyboardInterrupt
+
+    with scan.turn(Stop(0, "m00")), monkeypatch.context() as patch:
+        patch.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt), scan.turn(Stop(0, "m01")):
+            pass
+    visited: list[str] = []
+    thread = threading.Thread(target=_walk, args=(scan, ["m02"], visited), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert visited == ["m02"]

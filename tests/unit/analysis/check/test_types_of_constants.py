@@ -57,6 +57,10 @@ def test_a_constant_of_another_type_is_a_warning(
         ("N: object = 1", "N = 'auto'"),
         ("if A:\n    N = 1\nelse:\n    N = 'x'", "N = 'y'"),
         ("if A:\n    N = 1\nelse:\n    N = g()", "N = 'y'"),
+        ("N = 1 if A else 'x'", "N = 'y'"),
+        ("N, M = (1 if A else None), 2", "N = 'y'"),
+        ("N = 'x' if A else g()", "N = 1"),
+        ("N = 1", "N = 'x' if str() else None"),
     ],
 )
 def test_types_that_may_be_meant_are_not_told(

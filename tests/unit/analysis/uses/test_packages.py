@@ -37,6 +37,44 @@ def test_an_installed_distribution_whose_package_has_another_name(
         open_package("nothing-of-this", Library())
 
 
+@pytest.mark.parametrize("name", ["Shop", "shop", "SHOP"])
+def test_an_installed_distribution_whose_name_has_other_case(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Jinja2` installs `jinja2`; what is no package, such as `..` of a script, is none here."""
+    info = tmp_path / "Shop-1.5.dist-info"
+    for file in (info / "METADATA", tmp_path / "shop" / "__init__.py"):
+        file.parent.mkdir()
+        file.write_text("")
+    (info / "METADATA").write_text("Name: Shop\nVersion: 1.5\n")
+    (info / "RECORD").write_text("shop/__init__.py,,\nShop-1.5.dist-info/METADATA,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found, source = open_package(name, Library())
+    assert (found, source.version) == (name, "1.5")
+    assert source.paths() == {"shop/__init__.py"}
+
+
+def test_an_installed_distribution_with_a_script_and_a_private_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script in Python, whose path begins with `..`, is no package; `_yaml` of PyYAML is one."""
+    root = tmp_path / "lib" / "site"
+    info = root / "PyThing-1.5.dist-info"
+    info.mkdir(parents=True)
+    for package in ("_thing", "thing"):
+        (root / package).mkdir()
+        (root / package / "__init__.py").write_text("")
+    (info / "METADATA").write_text("Name: PyThing\nVersion: 1.5\n")
+    (info / "RECORD").write_text(
+        "../../bin/tool.py,,\n_thing/__init__.py,,\nthing/__init__.py,,\n"
+        "PyThing-1.5.dist-info/METADATA,,\n"
+    )
+    monkeypatch.syspath_prepend(str(root))
+    _, source = open_package("PyThing", Library())
+    assert source.name == "thing 1.5"
+    assert source.paths() == {"_thing/__init__.py", "thing/__init__.py"}
+
+
 def test_names_of_files_may_have_any_bytes() -> None:
     """Linux has them, and Python says them as surrogates; two names are told apart."""
     hashes = {

@@ -11,8 +11,11 @@ from analysis.upstream.shops import age, stock
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.replies import (
     masked,
+    tokens_of,
     with_login,
+    with_tokens,
     without_secrets,
+    without_tokens,
 )
 from patchkit.errors import UpstreamError
 
@@ -123,6 +126,41 @@ def test_the_cache_holds_no_token(
             assert release.source.read(path) is not None
     assert len(buyer.shop.requests_of("/simple/up/")) == 1  # then it is kept
     assert not any(b"t0ken" in content for content in contents(buyer.place))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://host/api/v4/groups/5/-/packages/pypi/simple/up/",
+        "https://host/a/b/simple/a0/",
+        "https://host/0/1/2/simple",
+        "https://host/simple?1&0=2",
+    ],
+)
+@pytest.mark.parametrize("text", ["525", "a1a", "a0a1b2", "01210", "\x001\x00", "\0"])
+def test_tokens_are_put_back_as_they_were(url: str, text: str) -> None:
+    """Also where a hash has short ones around the number of another, and in binary content."""
+    tokens = tokens_of(url)
+    kept = without_tokens(text.encode(), tokens)
+    assert with_tokens(kept, tokens) == text.encode()
+
+
+@pytest.mark.parametrize("key", ["indexes", "find_links"])
+def test_one_page_serves_an_index_and_a_link_to_its_page(
+    buyer: Customer, key: str
+) -> None:
+    """A page that is kept for one of them is read for the other."""
+    stock(buyer, "1.0")
+    index = f"{buyer.shop.url}/simple"
+    settings = {
+        "indexes": {"indexes": (index,)},
+        "find_links": {"indexes": (), "find_links": (f"{index}/up/",)},
+    }
+    other = {"indexes": "find_links", "find_links": "indexes"}[key]
+    for used in (key, other):
+        with buyer.library(**settings[used]) as library:
+            assert len(find_releases("up", library)) == 1
+    assert len(buyer.shop.requests_of("/simple/up/")) == 1
 
 
 @pytest.mark.parametrize("is_json", [False, True])

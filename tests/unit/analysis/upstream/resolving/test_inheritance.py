@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from support.programs import program
 
 from analysis.upstream.memory import release, resolve
+from analysis.upstream.resolving.real import RealPackage
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TREE = """
 from .base import Base, Mixin
@@ -402,3 +407,74 @@ def test_python_sets_hash_to_none_beside_a_comparison(
     if defined is not None:
         assert (str(resolution.defined), resolution.kind) == (defined, kind)
         assert resolution.is_sure
+
+
+HASHED_BY_MACHINERY = """
+from collections import namedtuple
+from typing import NamedTuple
+class Named(NamedTuple):
+    field: int
+    def __eq__(self, other): ...
+class Derived(Named):
+    def __eq__(self, other): ...
+class OfCall(namedtuple("OfCall", "field")):
+    def __eq__(self, other): ...
+class Without(type):
+    def __new__(cls, name, bases, body):
+        body.pop("__eq__", None)
+        return super().__new__(cls, name, bases, body)
+class Left(metaclass=Without):
+    def __eq__(self, other): ...
+def make(name, bases, body):
+    return type(name, bases, {})
+class Made(metaclass=make):
+    def __eq__(self, other): ...
+class With(type):
+    def __new__(cls, name, bases, body):
+        body["__eq__"] = lambda self, other: True
+        return super().__new__(cls, name, bases, body)
+class Given(metaclass=With):
+    pass
+class Plain(type):
+    pass
+class Usual(metaclass=Plain):
+    def __eq__(self, other): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "state"),
+    [
+        ("Named", "present"),
+        ("Derived", "present"),
+        ("OfCall", "present"),
+        ("Left", "undecidable"),
+        ("Made", "undecidable"),
+        ("Given", "undecidable"),
+        ("Usual", "present"),
+    ],
+)
+def test_hash_where_others_see_the_body_first(
+    qualname: str, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`NamedTuple` sets `__eq__` on the class once it is made; a metaclass may leave it out."""
+    package = RealPackage(tmp_path, monkeypatch, impl=HASHED_BY_MACHINERY)
+    resolution = package.resolve("impl", f"{qualname}.__hash__")
+    assert resolution.state == state
+    if state == "present":
+        is_none = getattr(package.modules["impl"], qualname).__hash__ is None
+        assert (resolution.kind is Kind.CONSTANT) is is_none
+
+
+def test_a_nameless_base_that_a_metaclass_makes() -> None:
+    """`class C(Meta("Base", (Root,), {}))` inherits what is in `Root`: nothing is absent."""
+    source = """
+    class Meta(type): ...
+    class Root:
+        def root(self): ...
+    class C(Meta("Base", (Root,), {})):
+        def own(self): ...
+    """
+    assert resolve(source, "C.own").state == "present"
+    assert resolve(source, "C.root").state == "undecidable"
+    assert resolve(source, "C.__init__").is_sure is False
