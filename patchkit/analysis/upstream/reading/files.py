@@ -117,7 +117,7 @@ def check_size(path: str, size: int) -> None:
 
 _PRESENT = "+"
 """The answer to a question about something that exists, and has no mark."""
-_PARSED_BYTES = 5 << 18
+_PARSED_BYTES = 3 << 18
 """Bytes of source whose trees stay in memory; a tree takes some thirty times as much."""
 
 
