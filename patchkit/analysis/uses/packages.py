@@ -142,9 +142,8 @@ def content_hash(source: ReleaseSource) -> str:
             source.mark(path) or hashlib.sha256(source.read(path) or b"").hexdigest()
         )
         text = f"{path}\0{content}\0"
-        digest.update(
-            text.encode("utf-8", "surrogatepass")
-        )  # names of files may be any bytes
+        # Names of files may be any bytes, which Python reads as surrogates.
+        digest.update(text.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
