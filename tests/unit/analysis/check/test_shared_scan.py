@@ -31,7 +31,7 @@ def test_threads_that_begin_together_come_to_each_module_together() -> None:
     # All three are let into the scan before the first turn ends.
     with ThreadPoolExecutor(3) as threads, scan.turn(Stop(0, "")):
         futures = [threads.submit(walk) for _ in range(3)]
-        while len(scan._waiting) < 3:
+        while len(scan._waiting) < 3 and not any(one.done() for one in futures):
             threading.Event().wait(0.001)
     for future in futures:
         future.result()
