@@ -25,6 +25,8 @@ from patchkit.settings import Settings
 
 _MACHINE = "patchkit.machine"
 """The key of the values of `--platform` and `--python` among those that a context keeps."""
+_FOR_OTHERS = ("--releases", "--to", "--path", "--wheel")
+"""Options that name releases which are not installed; not every command has all of them."""
 _SLIP = 0.8
 """From here on, one name is a slip of the other: `vlm` and `vllm`."""
 
@@ -205,6 +207,16 @@ def _near_installed(missing: Sequence[str]) -> str:
     return ""
 
 
+def _options_for_others() -> str:
+    """List the options of the command by which releases can be named that are not installed."""
+    context = click.get_current_context(silent=True)
+    parameters = context.command.params if context else []
+    spellings = {spelling for parameter in parameters for spelling in parameter.opts}
+    chosen = [option for option in _FOR_OTHERS if option in spellings]
+    *others, last = chosen or _FOR_OTHERS
+    return f"{', '.join(others)} and {last}"
+
+
 def _open_installed(
     packages: Sequence[str], versions: Versions
 ) -> list[CheckedRelease]:
@@ -217,7 +229,7 @@ def _open_installed(
     if not releases:
         raise UpstreamError(
             f"found no release to look at, expected one of {', '.join(missing) or 'a package'}: "
-            f"none is installed here{_near_installed(missing)}; --releases, --path and --wheel "
+            f"none is installed here{_near_installed(missing)}; {_options_for_others()} "
             "name others"
         )
     if missing:

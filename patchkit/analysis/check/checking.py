@@ -38,6 +38,7 @@ from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease, files_of
 from patchkit.analysis.check.review import Commands, of_bases, of_reviews
 from patchkit.analysis.check.role_table import of_roles, read_role_table
+from patchkit.analysis.check.similar_names import NEARLY_EQUAL, did_you_mean
 from patchkit.analysis.check.trails import Moves, changed_targets
 from patchkit.analysis.check.unknown_names import UnknownNames
 from patchkit.analysis.check.using import Misfit, RowUses, finding_of
@@ -288,6 +289,10 @@ class Check:
         if fault.code is codes.UNDECIDABLE:
             entry = f'"{fault.code.code} {target}"'
             fix += f", then add {entry} to accept in [tool.patchkit]"
+            slip = did_you_mean(change.place, release, NEARLY_EQUAL)
+            if slip and not isinstance(change, Add):
+                question = slip.removeprefix("; ")
+                fix = f"{question} Otherwise, {fix}"
         file, line = self._packs[row.pack].place(row, fault.by)
         return Finding(
             fault.code, message, fix, row.name, target, release.name, file, line

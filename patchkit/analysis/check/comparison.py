@@ -8,7 +8,7 @@ from typing import NamedTuple
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
-from patchkit.analysis.check.similar_names import did_you_mean
+from patchkit.analysis.check.similar_names import NEARLY_EQUAL, did_you_mean
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Row
@@ -51,13 +51,18 @@ class Comparison(NamedTuple):
         target: the target, as the row names it.
         old: the target in the one release.
         new: the target in the other.
-        hint: asks whether another target was meant, where neither has it; else ''.
+        hint: asks whether another target was meant, where neither surely has it; else ''.
     """
 
     target: Target
     old: Side
     new: Side
     hint: str = ""
+
+    @property
+    def is_in_neither(self) -> bool:
+        """Whether both releases surely lack it."""
+        return self.old.facts.state == self.new.facts.state == "absent"
 
     @property
     def changed(self) -> bool:
@@ -78,9 +83,7 @@ class Comparison(NamedTuple):
 
 def _terminated(line: str) -> str:
     """Add a newline if a line of a diff has none: its heads, and the end of some sources."""
-    if line.endswith("\n"):
-        return line
-    return f"{line}\n"
+    return line if line.endswith("\n") else f"{line}\n"
 
 
 def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Comparison:
@@ -96,9 +99,12 @@ def compare(target: Target, old: CheckedRelease, new: CheckedRelease) -> Compari
     """
     old_side = _side(target, release=old, opposite=new)
     new_side = _side(target, release=new, opposite=old)
+    states = {old_side.facts.state, new_side.facts.state}
     hint = ""
-    if old_side.facts.state == new_side.facts.state == "absent":
+    if states == {"absent"}:
         hint = did_you_mean(target, new)
+    elif states == {"undecidable"}:
+        hint = did_you_mean(target, new, NEARLY_EQUAL)
     return Comparison(target, old_side, new_side, hint)
 
 

@@ -69,7 +69,7 @@ def command(
     library: Library,
     packs: tuple[str, ...],
     form: str,
-) -> None:
+) -> int:
     """Show what upstream changed in the targets of a patch.
 
     \b
@@ -95,10 +95,26 @@ def command(
     if form == "json":
         comparisons = [entry for page in pages for entry in page.comparisons]
         click.echo(diff_json(name, pages[0].first, pages[0].last, comparisons))
-        return
-    for page in pages:
-        if not page.is_nothing_newer:
-            print_diff(f"{name}: {page.first} to {page.last}", page.comparisons)
+    else:
+        for page in pages:
+            if not page.is_nothing_newer:
+                print_diff(f"{name}: {page.first} to {page.last}", page.comparisons)
+    return int(_lacks_targets(row, pages))
+
+
+def _lacks_targets(row: Row, pages: Sequence["_Page"]) -> bool:
+    """Whether both releases lack a target that a change needs: all but those that add theirs."""
+    needed = {
+        change.place
+        for change in row.patch.parts
+        if change.kind not in ("Add", "Provide")
+    }
+    return any(
+        comparison.is_in_neither and comparison.target in needed
+        for page in pages
+        if not page.is_nothing_newer
+        for comparison in page.comparisons
+    )
 
 
 class _Ends(NamedTuple):

@@ -18,22 +18,22 @@ def command(code: str | None, form: str) -> None:
     \b
     Examples:
       patchkit explain            list every code
+      patchkit explain PK2        list those that begin with it
       patchkit explain PK201      explain one
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    if code is not None and code.upper() not in CODES:
-        hint = near(code.upper(), CODES, 3) or "; 'patchkit explain' lists them"
+    typed = (code or "").upper()
+    codes = [known for known in CODES.values() if known.code.startswith(typed)]
+    if not codes:
+        hint = near(typed, CODES, 3) or "; 'patchkit explain' lists them"
         raise click.UsageError(f"no finding has the code {code!r}{hint}")
     texts = explanations()
-    codes = list(CODES.values())
-    if code:
-        codes = [CODES[code.upper()]]
     if form == "json":
         data = [
             {**explained._asdict(), "text": texts[explained.code]}
             for explained in codes
         ]
         click.echo(to_json({"findings": data}))
-    elif code:
+    elif typed in CODES:
         print_explain(codes[0], texts[codes[0].code])
     else:
         print_codes(codes)

@@ -65,8 +65,10 @@ def _verdict(comparison: Comparison) -> str:
     old = comparison.old
     new = comparison.new
     states = {old.facts.state, new.facts.state}
-    if states == {"absent"}:
+    if comparison.is_in_neither:
         return f"in neither of them{comparison.hint}"
+    if states == {"undecidable"} and not comparison.diff:
+        return f"not decidable: {new.facts.reason}{comparison.hint}"
     if new.place != old.place:
         if comparison.changed:
             return f"now at {new.place}, changed"

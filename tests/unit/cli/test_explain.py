@@ -39,6 +39,14 @@ def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert re.fullmatch(r"PK304 +note +no upper bound", line)
 
 
+def test_the_beginning_of_codes_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain pk2` lists the codes that begin so, as `--select PK2` selects them."""
+    assert main(["explain", "pk2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = [code for code in CODES if code.startswith("PK2")]
+    assert [line.split()[0] for line in lines] == expected
+
+
 def test_json_has_the_page_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON has the code's page as Markdown, beside code and severity."""
     assert main(["explain", "PK101", "--format", "json"]) == 0

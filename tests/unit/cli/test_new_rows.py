@@ -83,4 +83,5 @@ def test_what_is_installed_is_asked_for_by_an_option(
     Path("pyproject.toml").write_text(settings)
     words = ["--target", "up.mod:C", "--role", "main", "--here"]
     assert main(["new", "p", *words]) == 2
-    assert "none is installed here" in capsys.readouterr().err
+    expected = "none is installed here; --releases, --path and --wheel name others"
+    assert expected in capsys.readouterr().err

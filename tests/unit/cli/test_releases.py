@@ -49,6 +49,21 @@ def test_diff_with_nothing_newer_says_just_that(
     assert printed.out == ""
 
 
+def test_diff_of_what_neither_release_has_is_a_fault(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelled target ends with 1 and a question; what an Add brings is in neither, rightly."""
+    world.pack(
+        row("slip", "patch_a", "Wrap('up.mod:ff', by='w')"),
+        row("adds", "patch_a", "Add('up.mod:new', by='w')"),
+        patch_a=BODY,
+    )
+    assert main(["diff", "slip", "--from", "1.0", "--to", "2.0"]) == 1
+    assert "in neither of them; did you mean up.mod:f?" in capsys.readouterr().out
+    answer(capsys, "diff", "slip", "--from", "1.0", "--to", "2.0", code=1)
+    assert main(["diff", "adds", "--from", "1.0", "--to", "2.0"]) == 0
+
+
 def test_diff_to_an_installed_package_a_tree_or_a_wheel(
     world: World,
     tmp_path: Path,
@@ -65,6 +80,15 @@ def test_diff_to_an_installed_package_a_tree_or_a_wheel(
         assert "+    return [alpha - one for one in beta]" in target["diff"]
     assert main(["diff", "p", "--here", "--to", "2.0"]) == 2
     assert "expected at most one of them" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_can_be_named_in_other_ways(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The error of `--here` names options that `diff` has."""
+    assert main(["diff", "p", "--here"]) == 2
+    expected = "none is installed here; --to, --path and --wheel name others"
+    assert expected in capsys.readouterr().err
 
 
 def test_diff_begins_at_the_last_review(capsys: pytest.CaptureFixture[str]) -> None:

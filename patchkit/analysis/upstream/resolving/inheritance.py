@@ -47,6 +47,7 @@ from patchkit.analysis.upstream.resolving.outside import (
     as_typing,
     has_member,
     has_room_for_weakref,
+    may_store,
     of_known_metaclass,
 )
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -114,6 +115,9 @@ def instance_member(lookup: Lookup, value: Value, name: str) -> Values:
             )
         if not _are_absent(member(lookup, value, "__getattr__")):
             return (undecided(f"{value.qualname} has a __getattr__"),)
+        for ancestor in mro(lookup, value):
+            if ancestor.kind is Kind.OUTSIDE and may_store(ancestor.dotted, name):
+                return (undecided(f"{ancestor.dotted} may give it to its objects"),)
     # An instance has all fields, whether they leave an attribute on the class or not.
     return tuple(replace(attribute, on_class=True) for attribute in members)
 

@@ -5,6 +5,9 @@ Classes of the standard library are inspected, a few others are listed here.
 
 import builtins
 import importlib
+import inspect
+import re
+import sys
 from abc import ABCMeta
 from functools import lru_cache
 from typing import Any
@@ -250,6 +253,32 @@ def standard_class(dotted: str) -> type | None:
     if not isinstance(cls, type):
         return None
     return cls
+
+
+def may_store(dotted: str, name: str) -> bool:
+    """Whether objects of a class of Python's own may have an attribute that the class has not.
+
+    A method stores what `.name` in the source of its module mentions: `_target` of threads. So do
+    metaclasses: `_value_` of the members of an enum.
+
+    Args:
+        dotted: The class.
+        name: The name of the attribute.
+    """
+    cls = standard_class(dotted)
+    if cls is None:
+        return False
+    return any(name in _mentioned_in(base.__module__) for base in cls.__mro__)
+
+
+@lru_cache(maxsize=128)
+def _mentioned_in(module: str) -> frozenset[str]:
+    """Return what the source of a module has behind dots; nothing if it is written in C."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError, TypeError):
+        return frozenset()
+    return frozenset(re.findall(r"\.\s*([^\W\d]\w*)", source))
 
 
 def is_listed(dotted: str) -> bool:

@@ -25,3 +25,14 @@ def test_what_neither_release_has_may_be_misspelled() -> None:
     slip = compare(Target("up.mod", "lod"), old, new)
     assert slip.hint == "; did you mean up.mod:load?"
     assert compare(Target("up.mod", "other"), old, new).hint == ""
+
+
+def test_what_nobody_can_decide_may_be_misspelled() -> None:
+    """A class that a decorator may add to: only a nearly equal name is told, and why it is open."""
+    source = "from lib import config\n@config\nclass C:\n    def get_size(self): ...\n"
+    old = subject("1.0", mod=source)
+    new = subject("1.1", mod=source)
+    slip = compare(Target("up.mod", "C.get_sizee"), old, new)
+    assert slip.new.facts.state == "undecidable"
+    assert slip.hint == "; did you mean up.mod:C.get_size?"
+    assert compare(Target("up.mod", "C.get"), old, new).hint == ""

@@ -45,6 +45,7 @@ worker = Worker()
         "derived.area",
         "derived.label",
         "derived.size",
+        "worker._target",
         "worker.daemon",
         "worker.join",
     ],
@@ -64,3 +65,13 @@ def test_what_an_object_lets_nobody_set_is_elsewhere(world: World, target: str) 
     facts = subject("1.0", mod=SOURCE).facts(Target("up.mod", target))
     assert facts.state != "absent"
     assert (facts.storage == "") is is_settable
+
+
+def test_what_nothing_stores_in_objects_is_absent() -> None:
+    """Objects of a standard class have what its module mentions; its class has only its own."""
+    release = subject("1.0", mod=SOURCE)
+    for target in ("worker.nothing", "Worker._target", "derived.nothing"):
+        assert release.facts(Target("up.mod", target)).state == "absent"
+    open_facts = release.facts(Target("up.mod", "worker._target"))
+    assert open_facts.state == "undecidable"
+    assert open_facts.reason == "threading.Thread may give it to its objects"
