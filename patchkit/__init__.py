@@ -48,7 +48,7 @@ def _arm() -> None:
 # A body that an unpickled object brings along arms the process, too.
 watch_bodies(_arm)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Add",
