@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from patchkit.cli.output import say
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.installed_packages import distributions_by_package
 from patchkit.core.versions.wheel_tags import Machine
 from patchkit.errors import UpstreamError
 from patchkit.registry import is_own_pack
@@ -201,7 +201,7 @@ def open_packages(
 def _near_installed(missing: Sequence[str]) -> str:
     """Ask whether an installed package was meant by one that is not; '' if none is similar."""
     for package in missing:
-        matches = get_close_matches(package, packages_distributions(), 1, _SLIP)
+        matches = get_close_matches(package, distributions_by_package(), 1, _SLIP)
         if matches:
             return f" (did you mean {matches[0]} by {package}?)"
     return ""

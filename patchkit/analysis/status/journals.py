@@ -204,6 +204,7 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     patch.inherited = entry.is_true("inherited")
     patch.kept = ()  # a `kept` entry follows if something still holds the patch's code
     patch.trace = entry.texts("trace")
+    patch.tolerated = entry.is_true("tolerated")
     # A fork in which a patch changes its status is no mere copy of its parent any more.
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":

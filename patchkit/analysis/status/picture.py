@@ -66,12 +66,18 @@ class Picture:
         return grouped((process.parent, process) for process in self.processes)
 
 
-def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Picture:
+def draw(
+    nodes: Sequence[NodeFacts],
+    table: ProcessTable | None = None,
+    *,
+    running_only: bool = False,
+) -> Picture:
     """Make the picture of all nodes.
 
     Args:
         nodes: What `node.look` returned for each node.
         table: How processes are recognized; None for the rows of patchkit and its packs.
+        running_only: Whether to leave out processes that have ended, or that may run elsewhere.
 
     Returns:
         The picture; without processes and findings, it has one finding of kind `empty`.
@@ -81,7 +87,15 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     now = common_now(nodes) or time.time()
     processes = _processes_of_journals(nodes)
     clock_notes = align(processes, nodes, now)
+    running = _running(nodes)
+    for process in processes:
+        process.alive = _is_alive(process, running)
+    if running_only:
+        processes = [process for process in processes if process.alive]
     processes = _all_processes(processes, nodes, table, now)
+    if running_only:
+        # Children that their parents have started, and that have ended without a journal.
+        processes = [process for process in processes if process.alive]
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
@@ -97,6 +111,8 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
         message = (
             f"no process has written a journal in {shown}: nothing is patched there"
         )
+        if running_only:
+            message = f"no process that runs here writes a journal in {shown}"
         picture.findings = [ProcessFinding("empty", message)]
     return picture
 
@@ -107,10 +123,8 @@ def _all_processes(
     table: ProcessTable,
     now: float,
 ) -> list[ProcessStatus]:
-    """List the processes of journals, and those that should have written one."""
+    """List the processes of journals, of which it is known who runs, and those without one."""
     running = _running(nodes)
-    for process in processes:
-        process.alive = _is_alive(process, running)
     unfulfilled = set_parents(processes)  # the claims of children that left no journal
     _add_calls_of_copies(processes)
     processes += _without_journal(unfulfilled, running, now)

@@ -94,6 +94,7 @@ class PatchStatus:
         silent: The targets that are not observable, and of whose code nothing has run.
         body: The file of its body as it was loaded; None where the journal does not say.
         trace: The lines of the traceback of its failure, without patchkit's own frames.
+        tolerated: Whether the process goes on though it has failed: it is not required.
     """
 
     name: str
@@ -118,6 +119,7 @@ class PatchStatus:
     silent: tuple[str, ...] = ()
     body: BodyFile | None = None
     trace: tuple[str, ...] = ()
+    tolerated: bool = False
 
     @property
     def comes_with_patchkit(self) -> bool:

@@ -282,3 +282,18 @@ def test_a_journal_of_another_format_is_a_finding() -> None:
     assert finding.message.startswith("its journal has format 2, expected 1: ")
     assert finding.process is not None
     assert finding.process.pid == 10
+
+
+def test_only_what_runs_here_counts_for_a_probe() -> None:
+    """What has ended, or may run elsewhere, is left out, and so are its findings."""
+    failed = journal(7, role("main"), patch("one", "failed"), child(8, at=1))
+    well = journal(9, role("main"), patch("one", "applied"), child(12, at=1), at=2)
+    elsewhere = journal(9, patch("one", "failed"), host="other")
+    nodes = [look(failed, well, elsewhere, processes=running(9))]
+    assert {kind for kind, _ in kinds(draw(nodes))} >= {"failed", "not-reached"}
+    picture = draw(nodes, running_only=True)
+    assert [process.pid for process in picture.processes] == [9]
+    assert kinds(picture) == []
+    assert picture.agreement == {"main": True}
+    nobody = draw([look(failed, processes={})], running_only=True)
+    assert kinds(nobody) == [("empty", None)]
