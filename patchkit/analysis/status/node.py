@@ -119,12 +119,18 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
         directory: The folder; folders below it are not searched.
 
     Returns:
-        The contents of the journals by file name; and by file name, why others cannot be read.
+        The contents of the journals by file name; and by file name, why others cannot be read, or
+        by the folder, why that cannot be.
     """
     journals: dict[str, bytes] = {}
-    unreadable = {}
-    files = Path(directory).glob("*.jsonl")
-    for path in sorted(files):
+    unreadable: dict[str, str] = {}
+    try:
+        names = os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return journals, unreadable  # nobody has written a journal yet
+    except OSError as error:
+        return journals, {directory: str(error.strerror)}
+    for path in sorted(Path(directory, name) for name in names if name.endswith(".jsonl")):
         try:
             journals[path.name] = contents(path)
         except FileNotFoundError:
