@@ -277,6 +277,8 @@ def run_and_wait(
     former_mask = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*_PASSED_ON_SIGNALS, signal.SIGCHLD}
     )
+    # Where whoever started this process ignores the signal, nobody learns that the command has ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     sys.stdout.flush()  # else the child would write what is still in the buffer a second time
     pid = os.fork()
     if pid == 0:
@@ -312,9 +314,9 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     sys.stdout.flush()
     try:
         os.execvpe(argv[0], list(argv), environ)  # noqa: S606 - the user's own command
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # an empty name is a ValueError
         say(
-            f"{argv[0]}: found no such command, expected one on PATH or a file that can be run"
+            f"{argv[0] or repr('')}: found no such command, expected one on PATH or a file that can be run"
         )
         return _NOT_FOUND
     except OSError as error:

@@ -536,3 +536,25 @@ def test_a_folder_without_packs_is_told_of_before_and_after(
     assert "--patches corp_patches" in child.stderr
     child = patchkit_run("--patches", "corp_patches", "--", sys.executable, "-c", "")
     assert words not in child.stderr
+
+
+def test_an_empty_command_is_not_found(patchkit_run: Python) -> None:
+    """As from an unset variable of a shell: one line, no traceback of a forked child."""
+    child = patchkit_run("--", "")
+    assert child.returncode == 127
+    assert "'': found no such command" in child.stderr
+    assert "Traceback" not in child.stderr
+
+
+def test_the_end_is_noticed_where_signals_of_children_are_ignored(
+    python: Python, tmp_path: Path
+) -> None:
+    """Some supervisors ignore SIGCHLD, and what they start inherits that."""
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "words = ['-m', 'patchkit', 'run', '--', 'sh', '-c', 'exit 5']\n"
+        "os.execv(sys.executable, [sys.executable, *words])\n"
+    )
+    child = python("-c", code, TMPDIR=str(tmp_path), PATCHKIT="")
+    assert child.returncode == 5
