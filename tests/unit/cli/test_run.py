@@ -558,3 +558,14 @@ def test_the_end_is_noticed_where_signals_of_children_are_ignored(
     )
     child = python("-c", code, TMPDIR=str(tmp_path), PATCHKIT="")
     assert child.returncode == 5
+
+
+def test_an_own_command_leaves_no_journal(python: Python, tmp_path: Path) -> None:
+    """A probe may run `status` every few seconds in an environment that arms it."""
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    arming = {"PYTHONPATH": SITECUSTOMIZE_FOLDER, "PATCHKIT": "1"}
+    words = ("-m", "patchkit", "status", str(folder))
+    child = python(*words, PATCHKIT_JOURNAL=str(folder), **arming)
+    assert "no process has written" in child.stdout
+    assert list(folder.iterdir()) == []
