@@ -125,12 +125,14 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
     journals: dict[str, bytes] = {}
     unreadable: dict[str, str] = {}
     try:
-        names = os.listdir(directory)
+        files = [
+            path for path in Path(directory).iterdir() if path.name.endswith(".jsonl")
+        ]
     except (FileNotFoundError, NotADirectoryError):
         return journals, unreadable  # nobody has written a journal yet
     except OSError as error:
         return journals, {directory: str(error.strerror)}
-    for path in sorted(Path(directory, name) for name in names if name.endswith(".jsonl")):
+    for path in sorted(files):
         try:
             journals[path.name] = contents(path)
         except FileNotFoundError:

@@ -300,7 +300,9 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
         started = process.started if process.began is None else 0.0
         place = (process.host, process.space, process.pid)
         latest[place, process.began, started] = process
-    distinct = (process for process in latest.values() if not is_own_command(process.argv))
+    distinct = (
+        process for process in latest.values() if not is_own_command(process.argv)
+    )
     return sorted(distinct, key=lambda process: process.started)
 
 

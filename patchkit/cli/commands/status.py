@@ -243,7 +243,9 @@ def _is_folder(source: str) -> bool:
     try:
         return Path(source).is_dir()
     except OSError as error:
-        raise click.UsageError(f"{source}: cannot be read ({error.strerror})") from error
+        raise click.UsageError(
+            f"{source}: cannot be read ({error.strerror})"
+        ) from error
 
 
 def _print_data(picture: Picture, form: str) -> None:

@@ -126,7 +126,9 @@ class Journal:
                     self._make_file(directory)
             self._write(directory, lines)
         except OSError as error:
-            was_deleted = isinstance(error, FileNotFoundError) and self._file is not None
+            was_deleted = (
+                isinstance(error, FileNotFoundError) and self._file is not None
+            )
             if was_deleted:
                 self._rewrite(directory)
             else:

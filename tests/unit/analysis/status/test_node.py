@@ -261,9 +261,9 @@ def test_a_folder_that_cannot_be_listed_is_a_finding(
 ) -> None:
     """Nobody says that nothing is patched there; a folder that is not there yet has no journal."""
 
-    def refuse(_folder: str) -> list[str]:
+    def refuse(_folder: Path) -> Iterator[Path]:
         raise PermissionError(13, "Permission denied")
 
     assert node.read("/no-such-folder") == ({}, {})
-    monkeypatch.setattr(node.os, "listdir", refuse)
+    monkeypatch.setattr(node.Path, "iterdir", refuse)
     assert node.read("/journal") == ({}, {"/journal": "Permission denied"})

@@ -353,9 +353,7 @@ def test_what_could_not_be_written_comes_before_the_next_entry(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("event", ["write", "verified"])
-def test_a_file_that_was_truncated_is_written_again(
-    tmp_path: Path, event: str
-) -> None:
+def test_a_file_that_was_truncated_is_written_again(tmp_path: Path, event: str) -> None:
     """After its file was truncated, as rotation does, all entries are written again, each once."""
     journal = Journal(str(tmp_path))
     journal.write("armed")
