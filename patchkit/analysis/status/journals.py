@@ -50,7 +50,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
         The process; None if neither the content nor the name identifies one.
     """
     process = None
-    has_start = has_more = False
+    has_start = False
     if data:
         process = _process_of_file(name)
     for line in data.split(b"\n"):
@@ -63,10 +63,9 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
             has_start = has_start or head is not None
             process = head or process
         elif process is not None:
-            has_more = True
             _read_entry(process, entry)
     if process is not None:
-        process.lacks_start = has_more and not has_start
+        process.lacks_start = not has_start
     return process
 
 

@@ -214,7 +214,7 @@ def test_a_journal_without_its_first_entry_is_noticed() -> None:
     name = "my-node-7-1800000000000000000.jsonl"
     for data, lacks_start in (
         (COMPLETE, False),
-        (b'{"event":"arm', False),  # just being written
+        (b'{"event":"arm', True),
         (COMPLETE[COMPLETE.index(b"\n") + 1 :], True),
         (COMPLETE[5:], True),
     ):
