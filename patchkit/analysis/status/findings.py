@@ -101,12 +101,18 @@ def awaited(
 
 
 def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield a finding if patchkit was not armed in a process, or its journal has another format."""
+    """Yield a finding if patchkit was not armed in a process, or its journal does not tell all."""
     if not process.is_reached and not process.is_starting:
         yield ProcessFinding("not-reached", process.reason, process)
     if process.format != FORMAT:
         expected = f"expected {FORMAT}: read it with the patchkit that wrote it"
         message = f"its journal has format {process.format}, {expected}"
+        yield ProcessFinding("unreadable", message, process)
+    if process.lacks_start:
+        message = (
+            "its journal lacks the first entry, as after a full disk or a rotation: what was "
+            "applied is not known"
+        )
         yield ProcessFinding("unreadable", message, process)
 
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from patchkit.analysis.collection import no_collection
@@ -30,7 +29,7 @@ from patchkit.analysis.status.process_status import CALLED, ProcessStatus
 from patchkit.analysis.status.runs import Run
 from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.record import grouped
-from patchkit.core.rows.processes import ProcessTable
+from patchkit.core.rows.processes import ProcessTable, is_own_command
 
 Running = dict[str, dict[str, dict[int, dict[str, Any]]]]
 """By host, pid namespace and pid, what `node.look` returns for a running process."""
@@ -315,18 +314,10 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
         started = process.started if process.began is None else 0.0
         place = (process.host, process.space, process.pid)
         latest[place, process.began, started] = process
-    distinct = (process for process in latest.values() if not _is_own_command(process))
+    distinct = (
+        process for process in latest.values() if not is_own_command(process.argv)
+    )
     return sorted(distinct, key=lambda process: process.started)
-
-
-def _is_own_command(process: ProcessStatus) -> bool:
-    """Whether a process is a command of patchkit, such as `python -m patchkit status`."""
-    if not process.argv:
-        return False
-    path = PurePath(process.argv[0])
-    is_module = process.argv[:2] == ["-m", "patchkit"]
-    is_main_file = path.parts[-2:] == ("patchkit", "__main__.py")
-    return is_module or is_main_file or path.name == "patchkit"
 
 
 def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:

@@ -249,6 +249,7 @@ class ProcessStatus:
         children: The processes that it started.
         probed: By target, what `patchkit probe` observes.
         is_cut: Whether its journal reached its limit.
+        lacks_start: Whether its journal lacks the first entry, so that its patches are not known.
         is_reached: Whether patchkit is in it.
         is_starting: Whether patchkit may be in it soon.
         name: The name that its parent gave it, or its title.
@@ -284,6 +285,7 @@ class ProcessStatus:
     children: list[ChildStart] = field(default_factory=list)
     probed: dict[str, TargetProbe] = field(default_factory=dict)
     is_cut: bool = False
+    lacks_start: bool = False
     is_reached: bool = True
     is_starting: bool = False
     name: str = ""

@@ -266,7 +266,7 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
                 f"{reason}: expected DIR, the directory of the journals"
             )
         return str(newest.folder), newest
-    if Path(source).is_dir():
+    if _is_folder(source):
         return source, run_in(Path(source))
     run = find_run(source)
     if run is not None:
@@ -277,6 +277,16 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
         )
         raise click.UsageError(f"{source}: found no such directory, {expected}")
     return source, None
+
+
+def _is_folder(source: str) -> bool:
+    """Whether there is a folder; UsageError if nobody may look."""
+    try:
+        return Path(source).is_dir()
+    except OSError as error:
+        raise click.UsageError(
+            f"{source}: cannot be read ({error.strerror})"
+        ) from error
 
 
 def _show(picture: Picture, view: View, form: str) -> None:

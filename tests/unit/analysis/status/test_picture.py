@@ -218,6 +218,15 @@ def test_a_journal_at_its_limit_is_noted() -> None:
     assert picture.findings == []
 
 
+def test_a_journal_that_lacks_its_first_entry_is_a_finding() -> None:
+    """A process of which nobody knows its patches is not shown as if all were well."""
+    rest = journal(7, role("main"))
+    name, data = next(iter(rest.items()))
+    rest = {name: data[data.index(b"\n") + 1 :]}
+    picture = draw([look(rest, processes={})])
+    assert kinds(picture) == [("unreadable", 7)]
+
+
 def test_code_that_is_kept_of_a_patch_for_another_role_is_a_finding() -> None:
     """It names the holders; once the patch is applied there, it is none."""
     entries = (
