@@ -293,6 +293,7 @@ class CheckedRelease:
         For a target that is absent, its class or module is looked up too, as `misfits` and others
         ask for that.
         """
+        store.expect(len(targets))
         with store.fetching:
             missing = self._not_concluded(targets, store)
             files = self.resolver.modules.files

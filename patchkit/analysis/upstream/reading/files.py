@@ -163,7 +163,7 @@ class ParsedFiles:
     """
 
     def __init__(self, limit: int = _PARSED_BYTES) -> None:
-        self._limit = limit
+        self.limit = limit
         self._lock = threading.Lock()
         self._files: dict[FileKey, Parsed] = {}  # the one used last at the end
         self._ever_parsed: set[FileKey] = set()
@@ -199,7 +199,7 @@ class ParsedFiles:
         stored = self._files.setdefault(key, parsed)
         if stored is parsed:
             self._size += len(parsed.text)
-        while self._size > self._limit and len(self._files) > 1:
+        while self._size > self.limit and len(self._files) > 1:
             oldest = next(iter(self._files))  # the first was not used for longest
             dropped = self._files.pop(oldest)
             self._size -= len(dropped.text)

@@ -52,3 +52,15 @@ def test_equal_facts_of_neighbours_are_one_object(
 def test_a_release_without_facts(tmp_path: Path) -> None:
     """It has none, rather than those of another one."""
     assert FactStore(Cache(tmp_path)).facts("up 1") == {}
+
+
+def test_few_targets_leave_room_for_source(tmp_path: Path) -> None:
+    """The facts of many targets take memory, and a single one among them does not change that."""
+    store = FactStore(Cache(tmp_path))
+    store.expect(60)
+    of_few = store.parsed.limit
+    store.expect(1_000)
+    of_many = store.parsed.limit
+    assert of_many < of_few
+    store.expect(1)
+    assert store.parsed.limit == of_many
