@@ -22,6 +22,10 @@ class SettingsError(PatchkitError):
     """An environment variable, a setting in `pyproject.toml`, or a file of lanes, is invalid."""
 
 
+class PatchNameError(SettingsError):
+    """A variable names a patch that does not exist: no patch can be applied, and none is to blame."""
+
+
 class DeclarationError(PatchkitError):
     """A row, or the pack that contains it, is malformed.
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
 import click
@@ -33,7 +34,7 @@ from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.registry import Registry, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
-from patchkit.settings import Settings
+from patchkit.settings import Settings, is_switched_off
 
 
 @click.command(
@@ -57,10 +58,10 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
       patchkit run --patches mine.patches -- ./start.sh
       PATCHKIT_LOG=info patchkit run -- python -m my.benchmark
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    settings = Settings.read()
-    if not settings.enabled:
+    if is_switched_off(os.environ):
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
+    settings = Settings.read()
     _check(settings, packs)
     own_packs = [pack for pack in packs_for(settings, packs) if not is_own_pack(pack)]
     journal = settings.journal or str(new_run(argv))
@@ -184,12 +185,32 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
         started: When the command was started, in seconds since the epoch.
         status_command: The command that shows more.
     """
+    fault = _why_unwritable(Path(journal))
+    if fault:
+        say(
+            f"no journal can be written to {journal} ({fault}): nobody can tell which processes "
+            "were patched; name another folder in PATCHKIT_JOURNAL"
+        )
+        return
     try:
         seen = look(journal, [engine.signs for engine in installed_engines()])
         for line in _result_lines(draw([seen]), started, status_command):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")
+
+
+def _why_unwritable(folder: Path) -> str:
+    """Say why nobody can write journals to a folder; '' if somebody can.
+
+    The processes of a command make the folder if it is missing, so it is made here, too.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _result_lines(

@@ -193,11 +193,35 @@ def test_a_journal_that_is_set_is_kept_and_absolute(
     assert environ["PATCHKIT_JOURNAL"] == str(tmp_path / "mine")
 
 
+def test_a_journal_that_cannot_be_written_tells_nothing(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """Where no journal can be written, nobody knows whether a process was patched."""
+    (tmp_path / "file").touch()
+    folder = str(tmp_path / "file" / "journals")
+    child = patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL=folder)
+    assert report(child)["armed"] is True
+    assert f"\npatchkit: no journal can be written to {folder}" in child.stderr
+    assert "no Python process was started" not in child.stderr
+
+
 def test_patchkit_0_runs_the_command_without(patchkit_run: Python) -> None:
     """PATCHKIT=0 wins: the command runs as it would have."""
     child = patchkit_run("--", sys.executable, "say.py", PATCHKIT="0")
     assert report(child)["armed"] is False
     assert "without patches" in child.stderr
+
+
+def test_patchkit_0_minds_no_other_variable(
+    patchkit_run: Python, python: Python
+) -> None:
+    """With PATCHKIT=0 a malformed setting stops neither the command nor an armed process."""
+    malformed = {"PATCHKIT_ON_FAILURE": "sotp", "PATCHKIT_VERIFY": "abc"}
+    child = patchkit_run("--", "echo", "ran", PATCHKIT="0", **malformed)
+    assert (child.returncode, child.stdout) == (0, "ran\n")
+    environ = {"PYTHONPATH": SITECUSTOMIZE_FOLDER, "PATCHKIT": " 0 ", **malformed}
+    child = python("-c", "print('ran')", **environ)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "ran\n", "")
 
 
 def test_exit_code_and_signals_are_the_commands_own(patchkit_run: Python) -> None:
@@ -448,7 +472,8 @@ def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
     command = ["env", "PATCHKIT_PATCHES=no_such_pack", sys.executable, "say.py"]
     child = patchkit_run("--", *command)
     assert (child.returncode, child.stdout) == (2, "")
-    assert "this process is not patched: pack no_such_pack" in child.stderr
+    assert "this process is not patched, so it stops: pack no_such_pack" in child.stderr
+    assert "PATCHKIT_ON_FAILURE=warn lets it continue" in child.stderr
     assert "Traceback" not in child.stderr
 
 

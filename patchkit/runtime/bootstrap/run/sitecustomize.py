@@ -52,11 +52,18 @@ def _arm_or_stop() -> None:
     try:
         _arm()
     except Exception as error:  # noqa: BLE001 - whatever it is, the process is not armed
+        stops = os.environ.get("PATCHKIT_ON_FAILURE", "").strip().lower() != "warn"
         if sys.stderr is not None:
             reason = " ".join(str(error).split("\n"))  # on one line
-            sys.stderr.write(f"patchkit: this process is not patched: {reason}\n")
+            text = f"patchkit: this process is not patched: {reason}"
+            if stops:
+                text = (
+                    f"patchkit: this process is not patched, so it stops: {reason}; "
+                    "PATCHKIT_ON_FAILURE=warn lets it continue"
+                )
+            sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
-        if os.environ.get("PATCHKIT_ON_FAILURE") != "warn":
+        if stops:
             os._exit(2)  # `sys.exit` raises an exception, too
 
 
