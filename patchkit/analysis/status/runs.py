@@ -84,6 +84,20 @@ def _make_folder(command: Sequence[str]) -> Path:
     return folder
 
 
+def why_unwritable(folder: Path) -> str:
+    """Say why nobody can write journals to a folder; '' if somebody can.
+
+    Args:
+        folder: The folder; it is made if it is missing, as processes with patches do.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
 def discard_run(folder: Path) -> None:
     """Delete the folder of a run unless there is a journal in it.
 

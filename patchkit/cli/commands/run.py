@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
 import click
@@ -17,7 +16,7 @@ from patchkit.analysis.status.node import look
 from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
-from patchkit.analysis.status.runs import discard_run, new_run
+from patchkit.analysis.status.runs import discard_run, new_run, why_unwritable
 from patchkit.cli.health import contradictions
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option, selection_of, without_process
@@ -185,12 +184,9 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
         started: When the command was started, in seconds since the epoch.
         status_command: The command that shows more.
     """
-    fault = _why_unwritable(Path(journal))
+    fault = why_unwritable(Path(journal))
     if fault:
-        say(
-            f"no journal can be written to {journal} ({fault}): nobody can tell which processes "
-            "were patched; name another folder in PATCHKIT_JOURNAL"
-        )
+        say(f"no journal can be written to {journal} ({fault}){_UNKNOWN}")
         return
     try:
         seen = look(journal, [engine.signs for engine in installed_engines()])
@@ -198,19 +194,6 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")
-
-
-def _why_unwritable(folder: Path) -> str:
-    """Say why nobody can write journals to a folder; '' if somebody can.
-
-    The processes of a command make the folder if it is missing, so it is made here, too.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
-            return ""
-    except OSError as error:
-        return error.strerror or str(error)
 
 
 def _result_lines(
@@ -254,6 +237,9 @@ def _counts(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
     return f"patches: {', '.join(parts)}"
 
 
+_UNKNOWN = (
+    ": nobody can tell which processes were patched; name another folder in PATCHKIT_JOURNAL"
+)
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})

@@ -126,6 +126,7 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
         (["check", "--releases", "up>9"], "the newest of up is 3.0"),
+        (["check", "--releases", "upp>9"], "; did you mean up?"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
         (
             ["check", "--releases", "up", "--lock", "none.lock"],
@@ -135,7 +136,16 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["check", "q"], "no patch is named 'q'"),
         (["history", "up.mod:"], "expected a target"),
         (["history", "nowhere.mod:f"], "nowhere"),
-        (["diff", "p", "--to", "7"], "found no release up 7"),
+        (
+            ["history", "upp.mod:f", "--releases", "up"],
+            "found no package upp in up 1.0 to 3.0, expected up; did you mean up?",
+        ),
+        (["diff", "p", "--to", "7"], "found no release up 7, expected one such as 3.0"),
+        (["fit", "./nope", "--releases", "up"], "found no folder './nope', expected"),
+        (
+            ["fit", "./pack", "--releases", "up"],
+            "./pack does not use up; pack is a pack of patches, which 'patchkit check --patches pack' checks",
+        ),
         (["matrix", "--releases", "nowhere"], "nowhere"),
     ],
 )
