@@ -23,7 +23,7 @@ class SettingsError(PatchkitError):
 
 
 class PatchNameError(SettingsError):
-    """A variable names a patch that does not exist: no patch can be applied, and none is to blame."""
+    """A variable names a patch that does not exist, so that no patch can be applied."""
 
 
 class DeclarationError(PatchkitError):

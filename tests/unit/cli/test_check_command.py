@@ -61,6 +61,23 @@ def test_a_version_that_contradicts_what_is_installed_is_said(
     assert "packaging 1.0 (PATCHKIT_VERSIONS), but " in said
 
 
+@pytest.mark.parametrize("variable", ["PATCHKIT_DISABLE", "PATCHKIT_ONLY"])
+def test_a_variable_that_names_no_patch_is_said(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` ends as it would, and warns of a name at which every process would stop."""
+    words = ["check", "p", "--releases", "up==1.0"]
+    monkeypatch.setenv(variable, "p")
+    assert main(words) == 0
+    assert variable not in capsys.readouterr().err
+    monkeypatch.setenv(variable, "pp")
+    assert main(words) == 0
+    assert capsys.readouterr().err == (
+        f"patchkit: no patch can be applied: {variable}: found 'pp', expected a patch's name; "
+        "did you mean p?\n"
+    )
+
+
 def test_the_gravest_finding_is_the_one_to_explain(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +161,7 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["fit", "./nope", "--releases", "up"], "found no folder './nope', expected"),
         (
             ["fit", "./pack", "--releases", "up"],
-            "./pack does not use up; pack is a pack of patches, which 'patchkit check --patches pack' checks",
+            "./pack does not use up; pack is a pack of patches, which 'patchkit check",
         ),
         (["matrix", "--releases", "nowhere"], "nowhere"),
     ],

@@ -129,6 +129,22 @@ def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> N
     )
 
 
+def test_the_folder_of_patchkit_0_2_still_arms(
+    python: Python, tmp_path: Path
+) -> None:
+    """0.2.0 had the folder `run` elsewhere, and its pages named that for PYTHONPATH."""
+    (tmp_path / "sitecustomize.py").write_text("MINE = 'imported'\n")
+    old_folder = REPOSITORY / "patchkit" / "bootstrap" / "run"
+    path = f"{old_folder}:{tmp_path}"
+    run = report(python("-c", SAY, PYTHONPATH=path))
+    assert (run["armed"], run["sitecustomize"]) == (True, "imported")
+    folders = run["path"]
+    assert isinstance(folders, list)
+    assert not {str(old_folder), SITECUSTOMIZE_FOLDER}.intersection(folders)
+    both = report(python("-c", SAY, PYTHONPATH=f"{SITECUSTOMIZE_FOLDER}:{path}"))
+    assert (both["armed"], both["sitecustomize"]) == (True, "imported")
+
+
 def test_packs_named_by_hand_travel(
     patchkit_run: Python, write_pack: Callable[..., Path]
 ) -> None:
