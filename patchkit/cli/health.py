@@ -1,12 +1,12 @@
 """Checks for `doctor`: overridden versions, edited files, packs and engines that are amiss."""
 
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from patchkit.analysis.check.packages import package_of
-from patchkit.cli.module_source import file_of, find_module
 from patchkit.cli.report.here import HealthLine
 from patchkit.cli.report.words import count
 from patchkit.core.engines.engine import Engine
@@ -177,7 +177,8 @@ def unread_packs(read: Collection[str]) -> list[str]:
     Args:
         read: The modules of the packs that are read.
     """
-    files = [file_of(find_module(name)) for name in read]
+    # They were imported, as far as they can be.
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in read]
     files_read = {Path(file).resolve() for file in files if file}
     project = Project.read()
     unread = []

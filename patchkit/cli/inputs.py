@@ -185,7 +185,8 @@ def open_packages(
         The releases, at least one.
 
     Raises:
-        PatchkitError: There are none, or the version of one cannot be determined.
+        UpstreamError: There are none, or the distribution seems to be misspelled.
+        PatchkitError: The version of one cannot be determined.
     """
     versions = Versions.of(Settings.read())
     if release_options.releases:

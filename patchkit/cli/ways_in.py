@@ -24,9 +24,7 @@ SITECUSTOMIZE_FOLDER = str(
 """The folder whose `sitecustomize` arms a Python process."""
 
 
-_FORMER_FOLDER = str(
-    Path(patchkit.__file__).absolute().parent / "bootstrap" / "run"
-)
+_FORMER_FOLDER = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
 """Where that folder was in patchkit 0.2.0; it arms a process, too."""
 
 

@@ -30,10 +30,15 @@ def version_meant(version: str, versions: Sequence[str]) -> str:
 
 def _is_slip(version: str, other: str) -> bool:
     """Whether versions differ in one part, by one digit more or less, or the order of digits."""
-    parts = zip_longest(version.split("."), other.split("."), fillvalue="0")
-    differing = [pair for pair in parts if pair[0] != pair[1]]
+    parts = version.split(".")
+    other_parts = other.split(".")
+    differing = []
+    for part, other_part in zip_longest(parts, other_parts, fillvalue="0"):
+        if part != other_part:
+            differing.append((part, other_part))
     if len(differing) != 1:
         return False
-    one, another = differing[0]
-    is_changed = len(one) == len(another) and sorted(one) != sorted(another)
-    return not is_changed and differ_by_a_letter(one, another)
+    part, other_part = differing[0]
+    if len(part) == len(other_part) and sorted(part) != sorted(other_part):
+        return False  # a digit is another one, as in the next release
+    return differ_by_a_letter(part, other_part)

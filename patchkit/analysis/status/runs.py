@@ -85,10 +85,13 @@ def _make_folder(command: Sequence[str]) -> Path:
 
 
 def why_unwritable(folder: Path) -> str:
-    """Say why nobody can write journals to a folder; '' if somebody can.
+    """Say why no journal can be written to a folder.
 
     Args:
         folder: The folder; it is made if it is missing, as processes with patches do.
+
+    Returns:
+        The reason; '' if journals can be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

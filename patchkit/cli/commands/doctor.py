@@ -118,8 +118,8 @@ def _health_lines(
     of_option = [name for name in read if origins[name] == _FROM_OPTION]
     # Only this command reads pyproject.toml and `--patches`: other processes get no such pack.
     not_carried = NotCarried((*of_project, *unread), tuple(of_option))
-    engines = [each for each in registry.engines if each.package in engines_here]
-    yield from ways_in(environ, not_carried=not_carried, engines=engines)
+    present = [each for each in registry.engines if each.package in engines_here]
+    yield from ways_in(environ, not_carried=not_carried, engines=present)
 
 
 def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:

@@ -193,7 +193,9 @@ def _check_of_pack(package: str) -> str:
     if not holds_rows(folder / "__init__.py"):
         return ""
     name = folder.name
-    return f"{name} is a pack of patches, which 'patchkit check --patches {name}' checks"
+    return (
+        f"{name} is a pack of patches, which 'patchkit check --patches {name}' checks"
+    )
 
 
 def _located(report: Report, source: ReleaseSource) -> Report:

@@ -237,9 +237,7 @@ def _counts(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
     return f"patches: {', '.join(parts)}"
 
 
-_UNKNOWN = (
-    ": nobody can tell which processes were patched; name another folder in PATCHKIT_JOURNAL"
-)
+_UNKNOWN = ": nobody can tell which processes were patched; name another folder in PATCHKIT_JOURNAL"
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})

@@ -312,9 +312,7 @@ def test_a_release_without_plugins_does_not_load_ours(
 
 def test_run_is_seen_from_inside() -> None:
     """A process that `patchkit run`, or its folder on PYTHONPATH, has armed says so."""
-    inside = way(
-        ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run"
-    )
+    inside = way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")
     assert inside["mark"] == "ok"
     assert inside["message"] == (
         "active: PYTHONPATH has its folder, from 'patchkit run' or as this environment sets it"

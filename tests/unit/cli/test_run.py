@@ -129,9 +129,7 @@ def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> N
     )
 
 
-def test_the_folder_of_patchkit_0_2_still_arms(
-    python: Python, tmp_path: Path
-) -> None:
+def test_the_folder_of_patchkit_0_2_still_arms(python: Python, tmp_path: Path) -> None:
     """0.2.0 had the folder `run` elsewhere, and its pages named that for PYTHONPATH."""
     (tmp_path / "sitecustomize.py").write_text("MINE = 'imported'\n")
     old_folder = REPOSITORY / "patchkit" / "bootstrap" / "run"
