@@ -184,25 +184,22 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
         started: When the command was started, in seconds since the epoch.
         status_command: The command that shows more.
     """
-    fault = why_unwritable(Path(journal))
-    if fault:
-        say(f"no journal can be written to {journal} ({fault}){_UNKNOWN}")
-        return
     try:
         seen = look(journal, [engine.signs for engine in installed_engines()])
-        for line in _result_lines(draw([seen]), started, status_command):
+        for line in _result_lines(draw([seen]), journal, started, status_command):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")
 
 
 def _result_lines(
-    picture: Picture, started: float, status_command: str
+    picture: Picture, journal: str, started: float, status_command: str
 ) -> tuple[str, ...]:
     """Return the lines about the processes of this run, and the first finding about them.
 
     Args:
         picture: What the journals say; the folder may also have those of earlier runs.
+        journal: The folder.
         started: When this run was started, in seconds since the epoch.
         status_command: The command that shows more.
     """
@@ -213,6 +210,9 @@ def _result_lines(
         if (process.started or started) >= started
     ]
     if not processes:
+        fault = why_unwritable(Path(journal))
+        if fault:
+            return (f"no journal can be written to {journal} ({fault}){_UNKNOWN}",)
         return ("no Python process was started that patchkit could reach",)
     counts = f"{_counts(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
