@@ -317,6 +317,8 @@ def test_run_is_seen_from_inside() -> None:
     assert inside["message"] == (
         "active: PYTHONPATH has its folder, from 'patchkit run' or as this environment sets it"
     )
+    former = SITECUSTOMIZE_FOLDER.replace("/runtime/bootstrap", "/bootstrap")
+    assert way(ways_in({"PYTHONPATH": former}), "patchkit run") == inside
     outside = way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")
     assert outside["mark"] == "note"
     assert outside["message"] == "not active: PYTHONPATH does not have its folder"
