@@ -72,5 +72,5 @@ try:
 finally:  # also if the hidden `sitecustomize` raises: Python starts all the same
     _is_off = os.environ.get("PATCHKIT", "").strip() == "0"
     # patchkit needs 3.10, but the command may start any Python.
-    if sys.version_info >= (3, 10) and not _is_off:  # noqa: UP036
+    if sys.version_info >= (3, 10) and not _is_off:
         _arm_or_stop()
