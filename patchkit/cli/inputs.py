@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.installed_packages import distributions_by_package
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.core.versions.wheel_tags import Machine
 from patchkit.errors import UnreachableError, UpstreamError, near
@@ -231,7 +231,7 @@ def _project_meant(requirement: str, packages: Iterable[str]) -> str:
 def _near_installed(missing: Sequence[str]) -> str:
     """Ask whether an installed package was meant by one that is not; '' if none is similar."""
     for package in missing:
-        matches = get_close_matches(package, packages_distributions(), 1, _SLIP)
+        matches = get_close_matches(package, distributions_by_package(), 1, _SLIP)
         if matches:
             return f" (did you mean {matches[0]} by {package}?)"
     return ""

@@ -246,6 +246,46 @@ def test_a_container_beside_the_engine_sees_no_pids_of_it(pack: World) -> None:
     assert told["findings"] == []
 
 
+def probed(
+    pack: World, pod: subprocess.Popen[str], *options: str, **variables: str | None
+) -> subprocess.CompletedProcess[str]:
+    """What a probe of the container says: a command that the kubelet starts in its namespaces."""
+    inside = ["nsenter", "--target", str(_only_child(pod.pid)), "-m", "-p", "-u"]
+    command = [*PATCHKIT, "status", str(pack.journal), "--running", *options]
+    return subprocess.run(
+        [*inside, f"--wdns={pack.folder}", *command],
+        env=environment(pack, **variables),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+
+
+def test_a_probe_asks_about_the_container_that_runs(pack: World) -> None:
+    """What failed in the container before a restart does not count, nor does what never began."""
+    replace = "Replace('up.mod:gone', by='function')"
+    body = "def function(): ...\n"
+    pack.pack(row("p", "patch_p", replace), name="bad", patch_p=body)
+    code = "import patchkit.auto, up.mod"
+    failed = ran(pack, sys.executable, "-c", code, PATCHKIT_PATCHES="bad")
+    assert failed.returncode != 0
+    assert [finding["kind"] for finding in picture(pack)["findings"]] == ["failed"]
+    with started(pack, sys.executable, "serve.py") as pod:
+        assert pod.stdout is not None
+        pod.stdout.readline()
+        assert pod.stdout.readline() == "main 1\n"
+        well = probed(pack, pod, "--expect", "main")
+        early = probed(pack, pod, "--expect", "worker")
+        off = probed(pack, pod, "--expect", "worker", PATCHKIT="0")
+        pod.communicate("\n", timeout=TIMEOUT)
+    assert well.returncode == 0, well.stderr
+    assert early.returncode == 1
+    assert "no process of role worker yet" in early.stdout
+    assert off.returncode == 0
+    assert "PATCHKIT is 0 here" in off.stderr
+
+
 def test_a_pod_whose_clock_is_ahead(pack: World) -> None:
     """Its processes are as old as they are, and a note says so.
 

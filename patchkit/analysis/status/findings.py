@@ -32,6 +32,7 @@ KINDS = (
     "disagreement",
     "unreadable",
     "no-answer",
+    "awaited",
     "empty",
 )
 """The kinds of findings."""
@@ -44,11 +45,14 @@ class ProcessFinding(NamedTuple):
         kind: One of `KINDS`.
         message: What is wrong.
         process: The process with the problem; None for several or none.
+        is_tolerated: Whether the program goes on as its rows want it to: a patch failed that is
+            not required.
     """
 
     kind: str
     message: str
     process: ProcessStatus | None = None
+    is_tolerated: bool = False
 
 
 def findings(processes: Iterable[ProcessStatus]) -> Iterator[ProcessFinding]:
@@ -81,13 +85,34 @@ def wrong_roles(
         yield ProcessFinding("misplaced", patch.message)
 
 
+def awaited(
+    processes: Iterable[ProcessStatus], roles: Iterable[str]
+) -> Iterator[ProcessFinding]:
+    """Yield the roles that no process has entered yet.
+
+    Args:
+        processes: The processes of a picture, of which those count that were reached.
+        roles: The roles that are expected.
+    """
+    entered = _roles_of(process for process in processes if process.is_reached)
+    for role in roles:
+        if role not in entered:
+            yield ProcessFinding("awaited", f"no process of role {role} yet")
+
+
 def _unreached(process: ProcessStatus) -> Iterator[ProcessFinding]:
-    """Yield a finding if patchkit was not armed in a process, or its journal has another format."""
+    """Yield a finding if patchkit was not armed in a process, or its journal does not tell all."""
     if not process.is_reached and not process.is_starting:
         yield ProcessFinding("not-reached", process.reason, process)
     if process.format != FORMAT:
         expected = f"expected {FORMAT}: read it with the patchkit that wrote it"
         message = f"its journal has format {process.format}, {expected}"
+        yield ProcessFinding("unreadable", message, process)
+    if process.lacks_start:
+        message = (
+            "its journal lacks the first entry, as after a full disk or a rotation: what was "
+            "applied is not known"
+        )
         yield ProcessFinding("unreadable", message, process)
 
 
@@ -112,7 +137,8 @@ def _failures(process: ProcessStatus) -> Iterator[ProcessFinding]:
     """Yield the failed patches of a process; inherited failures are its parent's findings."""
     for patch in process.patches.values():
         if patch.status == "failed" and not patch.inherited:
-            yield ProcessFinding("failed", f"{patch.name}: {patch.reason}", process)
+            message = f"{patch.name}: {patch.reason}"
+            yield ProcessFinding("failed", message, process, patch.tolerated)
 
 
 def _overwritten(process: ProcessStatus) -> Iterator[ProcessFinding]:

@@ -50,6 +50,7 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
         The process; None if neither the content nor the name identifies one.
     """
     process = None
+    has_start = False
     if data:
         process = _process_of_file(name)
     for line in data.split(b"\n"):
@@ -58,9 +59,13 @@ def parse_journal(name: str, data: bytes) -> ProcessStatus | None:
             continue
         # This event is in the first line. If that is damaged, the process of the file's name stays.
         if entry.text("event") == "armed":
-            process = _process_of_head(entry) or process
+            head = _process_of_head(entry)
+            has_start = has_start or head is not None
+            process = head or process
         elif process is not None:
             _read_entry(process, entry)
+    if process is not None:
+        process.lacks_start = not has_start
     return process
 
 
@@ -204,6 +209,7 @@ def _read_status(process: ProcessStatus, entry: JournalEntry) -> None:
     patch.inherited = entry.is_true("inherited")
     patch.kept = ()  # a `kept` entry follows if something still holds the patch's code
     patch.trace = entry.texts("trace")
+    patch.tolerated = entry.is_true("tolerated")
     # A fork in which a patch changes its status is no mere copy of its parent any more.
     process.is_copy = process.is_copy and patch.inherited
     if patch.status == "applied":

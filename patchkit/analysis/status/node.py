@@ -119,11 +119,19 @@ def read(directory: str) -> tuple[dict[str, bytes], dict[str, str]]:
         directory: The folder; folders below it are not searched.
 
     Returns:
-        The contents of the journals by file name; and by file name, why others cannot be read.
+        The contents of the journals by file name; and by file name, why others cannot be read, or
+        by the folder, why that cannot be.
     """
     journals: dict[str, bytes] = {}
-    unreadable = {}
-    files = Path(directory).glob("*.jsonl")
+    unreadable: dict[str, str] = {}
+    try:
+        files = [
+            path for path in Path(directory).iterdir() if path.name.endswith(".jsonl")
+        ]
+    except (FileNotFoundError, NotADirectoryError):
+        return journals, unreadable  # nobody has written a journal yet
+    except OSError as error:
+        return journals, {directory: str(error.strerror)}
     for path in sorted(files):
         try:
             journals[path.name] = contents(path)

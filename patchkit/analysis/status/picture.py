@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from patchkit.analysis.collection import no_collection
@@ -30,7 +29,7 @@ from patchkit.analysis.status.process_status import CALLED, ProcessStatus
 from patchkit.analysis.status.runs import Run
 from patchkit.core.engines.entry_points import own_processes
 from patchkit.core.record import grouped
-from patchkit.core.rows.processes import ProcessTable
+from patchkit.core.rows.processes import ProcessTable, is_own_command
 
 Running = dict[str, dict[str, dict[int, dict[str, Any]]]]
 """By host, pid namespace and pid, what `node.look` returns for a running process."""
@@ -66,12 +65,18 @@ class Picture:
         return grouped((process.parent, process) for process in self.processes)
 
 
-def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Picture:
+def draw(
+    nodes: Sequence[NodeFacts],
+    table: ProcessTable | None = None,
+    *,
+    running_only: bool = False,
+) -> Picture:
     """Make the picture of all nodes.
 
     Args:
         nodes: What `node.look` returned for each node.
         table: How processes are recognized; None for the rows of patchkit and its packs.
+        running_only: Whether to leave out processes that have ended, or that may run elsewhere.
 
     Returns:
         The picture; without processes and findings, it has one finding of kind `empty`.
@@ -81,7 +86,15 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
     now = common_now(nodes) or time.time()
     processes = _processes_of_journals(nodes)
     clock_notes = align(processes, nodes, now)
+    running = _running(nodes)
+    for process in processes:
+        process.alive = _is_alive(process, running)
+    if running_only:
+        processes = [process for process in processes if process.alive]
     processes = _all_processes(processes, nodes, table, now)
+    if running_only:
+        # Children that their parents have started, and that have ended without a journal.
+        processes = [process for process in processes if process.alive]
     differing = list(disagreements(processes))
     agreeing = agreement(processes, {role for role, _ in differing})
     picture = Picture(_in_order(processes), agreeing, now=now)
@@ -97,6 +110,8 @@ def draw(nodes: Sequence[NodeFacts], table: ProcessTable | None = None) -> Pictu
         message = (
             f"no process has written a journal in {shown}: nothing is patched there"
         )
+        if running_only:
+            message = f"no process that runs here writes a journal in {shown}"
         picture.findings = [ProcessFinding("empty", message)]
     return picture
 
@@ -107,10 +122,8 @@ def _all_processes(
     table: ProcessTable,
     now: float,
 ) -> list[ProcessStatus]:
-    """List the processes of journals, and those that should have written one."""
+    """List the processes of journals, of which it is known who runs, and those without one."""
     running = _running(nodes)
-    for process in processes:
-        process.alive = _is_alive(process, running)
     unfulfilled = set_parents(processes)  # the claims of children that left no journal
     _add_calls_of_copies(processes)
     processes += _without_journal(unfulfilled, running, now)
@@ -301,18 +314,10 @@ def _distinct(processes: Iterable[ProcessStatus]) -> list[ProcessStatus]:
         started = process.started if process.began is None else 0.0
         place = (process.host, process.space, process.pid)
         latest[place, process.began, started] = process
-    distinct = (process for process in latest.values() if not _is_own_command(process))
+    distinct = (
+        process for process in latest.values() if not is_own_command(process.argv)
+    )
     return sorted(distinct, key=lambda process: process.started)
-
-
-def _is_own_command(process: ProcessStatus) -> bool:
-    """Whether a process is a command of patchkit, such as `python -m patchkit status`."""
-    if not process.argv:
-        return False
-    path = PurePath(process.argv[0])
-    is_module = process.argv[:2] == ["-m", "patchkit"]
-    is_main_file = path.parts[-2:] == ("patchkit", "__main__.py")
-    return is_module or is_main_file or path.name == "patchkit"
 
 
 def _add_calls_of_copies(processes: Iterable[ProcessStatus]) -> None:

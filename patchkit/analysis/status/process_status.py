@@ -94,6 +94,7 @@ class PatchStatus:
         silent: The targets that are not observable, and of whose code nothing has run.
         body: The file of its body as it was loaded; None where the journal does not say.
         trace: The lines of the traceback of its failure, without patchkit's own frames.
+        tolerated: Whether the process goes on though it has failed: it is not required.
     """
 
     name: str
@@ -118,6 +119,7 @@ class PatchStatus:
     silent: tuple[str, ...] = ()
     body: BodyFile | None = None
     trace: tuple[str, ...] = ()
+    tolerated: bool = False
 
     @property
     def comes_with_patchkit(self) -> bool:
@@ -247,6 +249,7 @@ class ProcessStatus:
         children: The processes that it started.
         probed: By target, what `patchkit probe` observes.
         is_cut: Whether its journal reached its limit.
+        lacks_start: Whether its journal lacks the first entry, so that its patches are not known.
         is_reached: Whether patchkit is in it.
         is_starting: Whether patchkit may be in it soon.
         name: The name that its parent gave it, or its title.
@@ -282,6 +285,7 @@ class ProcessStatus:
     children: list[ChildStart] = field(default_factory=list)
     probed: dict[str, TargetProbe] = field(default_factory=dict)
     is_cut: bool = False
+    lacks_start: bool = False
     is_reached: bool = True
     is_starting: bool = False
     name: str = ""

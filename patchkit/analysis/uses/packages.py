@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from patchkit.analysis.upstream.reading.files import ROOTS, ReleaseSource, parse
@@ -15,6 +14,7 @@ from patchkit.analysis.upstream.reading.releases import (
 )
 from patchkit.analysis.upstream.reading.tree import Tree, open_installed
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, module_name
+from patchkit.core.versions.installed_packages import distributions_by_package
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UpstreamError
 
@@ -75,7 +75,7 @@ def _package_of(distribution: str) -> str:
     name = canonical(distribution)
     packages = [
         package
-        for package, names in packages_distributions().items()
+        for package, names in distributions_by_package().items()
         # Scripts and the like are listed, too, such as `..` for `../../bin/tool.py`.
         if package.isidentifier() and name in map(canonical, filter(None, names))
     ]

@@ -1,7 +1,7 @@
 """Reads from the metadata of a pile which release it is for, and which functions others call."""
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import Distribution, PathDistribution, packages_distributions
+from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import Path as PathInZip
@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
+from patchkit.core.versions.installed_packages import distributions_by_package
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import RequirementError, ScaffoldError
 
@@ -62,7 +63,7 @@ def metadata_of(pile: str) -> PileMetadata:
         return _of_project(path.resolve())
     if pile.endswith(".whl") and path.is_file():
         return _of_wheel(path)
-    distributions = packages_distributions().get(pile)
+    distributions = distributions_by_package().get(pile)
     if not distributions:
         return PileMetadata()
     return _of_distribution(Distribution.from_name(distributions[0]))

@@ -282,6 +282,8 @@ def run_and_wait(
     former_mask = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*_PASSED_ON_SIGNALS, signal.SIGCHLD}
     )
+    # If this process was started with the signal ignored, it would never learn of the end.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     sys.stdout.flush()  # else the child would write what is still in the buffer a second time
     pid = os.fork()
     if pid == 0:
@@ -317,10 +319,13 @@ def execute(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     sys.stdout.flush()
     try:
         os.execvpe(argv[0], list(argv), environ)  # noqa: S606 - the user's own command
-    except (FileNotFoundError, NotADirectoryError):
-        say(
-            f"{argv[0]}: found no such command, expected one on PATH or a file that can be run"
-        )
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        ValueError,
+    ):  # of an empty name, a ValueError
+        expected = "expected one on PATH or a file that can be run"
+        say(f"{argv[0] or repr('')}: found no such command, {expected}")
         return _NOT_FOUND
     except OSError as error:
         say(f"{argv[0]}: cannot be run: {error.strerror}")

@@ -1,15 +1,14 @@
 """`patchkit status`: show what is applied in every process, and whether ranks agree."""
 
-import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from patchkit.analysis.status.findings import awaited
 from patchkit.analysis.status.node import look, read
 from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
@@ -17,16 +16,15 @@ from patchkit.analysis.status.runs import Run, all_runs, find_run, run_in
 from patchkit.cli.options import make_format_option
 from patchkit.cli.output import say
 from patchkit.cli.report.status_json import status_json
+from patchkit.cli.watching import watch_processes, write_page
 from patchkit.core.engines.entry_points import installed_engines, installed_processes
+from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.errors import some_of
 from patchkit.settings import Settings
 
 NodeReader = Callable[[], Sequence[dict[str, Any]]]
 """Reads the processes and the journals of each node, as a dict."""
-
-_EVERY_SECONDS = 1.0
-_EVERY_SECONDS_ON_RAY = 5.0
 
 
 class View(NamedTuple):
@@ -43,6 +41,18 @@ class View(NamedTuple):
     unused: bool
     verified: bool
     everything: bool
+
+
+class _Wanted(NamedTuple):
+    """The processes that the options ask about.
+
+    Args:
+        running_only: Whether only those count that run here now.
+        roles: The roles of which one has to be there.
+    """
+
+    running_only: bool
+    roles: tuple[str, ...]
 
 
 @click.command("status")
@@ -72,6 +82,19 @@ class View(NamedTuple):
 )
 @click.option("--watch", is_flag=True, help="Refresh until the main process ends.")
 @click.option(
+    "--running",
+    is_flag=True,
+    help="Only what runs here now, as a probe asks; nothing if PATCHKIT is 0.",
+)
+@click.option(
+    "--expect",
+    "expected",
+    metavar="ROLE",
+    type=click.Choice([str(role) for role in Role]),
+    multiple=True,
+    help="Exit with 1 until a process of this role is there; repeatable.",
+)
+@click.option(
     "--port",
     type=click.IntRange(1, 65535),
     metavar="PORT",
@@ -90,6 +113,8 @@ def command(
     everything: bool,
     html: str | None,
     watch: bool,
+    running: bool,
+    expected: tuple[str, ...],
     port: int | None,
     form: str,
 ) -> int:
@@ -111,6 +136,7 @@ def command(
       patchkit status --unused   what is applied and was never called
       patchkit status --ray 10.0.0.1:6379
       patchkit status --format json | jq '.agreement'
+      patchkit status /journal --running --expect worker   as a probe
       patchkit status /tmp/journal --port 9464   for Prometheus
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
     view = View(name, unused, verified, everything)
@@ -118,26 +144,41 @@ def command(
     if runs:
         _list_runs(form)
         return 0
-    run = None
-    journal = _named_source(source)
+    if running and port is None and _is_off():
+        return 0
+    journal, run = _named_source(source), None
     if ray is None:
         journal, run = _find_journal(journal, must_exist=not watch)
     with _open_nodes(journal, ray) as read_nodes:
-        draw_now = partial(_draw, read_nodes, run)
+        draw_now = partial(_draw, read_nodes, run, _Wanted(running, expected))
         if port is not None:
             _serve(port, draw_now)
             return 0
         picture = draw_now()
         if watch:
-            picture = _watch(
+            picture = watch_processes(
                 picture, draw_now, html, is_ray=bool(ray), everything=everything
             )
-    _write_html(picture, html, everything=everything)
-    if form != "table":
-        _print_data(picture, form)
-    elif not watch:
-        _print(picture, view)
-    return int(bool(picture.findings))
+    write_page(picture, html, everything=everything)
+    if not watch or form != "table":
+        _show(picture, view, form)
+    return _exit_code(picture, running_only=running)
+
+
+def _is_off() -> bool:
+    """Whether patchkit is switched off, so that a probe passes; say so if it is."""
+    if Settings.read().enabled:
+        return False
+    say("PATCHKIT is 0 here, so that there is nothing to ask of processes")
+    return True
+
+
+def _exit_code(picture: Picture, *, running_only: bool) -> int:
+    """Return 1 for findings; a probe stands the failure of a patch that is not required."""
+    counted = picture.findings
+    if running_only:
+        counted = [finding for finding in counted if not finding.is_tolerated]
+    return int(bool(counted))
 
 
 def _check_options(
@@ -225,7 +266,7 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
                 f"{reason}: expected DIR, the directory of the journals"
             )
         return str(newest.folder), newest
-    if Path(source).is_dir():
+    if _is_folder(source):
         return source, run_in(Path(source))
     run = find_run(source)
     if run is not None:
@@ -238,9 +279,21 @@ def _find_journal(source: str | None, *, must_exist: bool) -> tuple[str, Run | N
     return source, None
 
 
-def _print_data(picture: Picture, form: str) -> None:
-    """Print the status for a program or a scrape."""
-    if form == "json":
+def _is_folder(source: str) -> bool:
+    """Whether there is a folder; UsageError if nobody may look."""
+    try:
+        return Path(source).is_dir()
+    except OSError as error:
+        raise click.UsageError(
+            f"{source}: cannot be read ({error.strerror})"
+        ) from error
+
+
+def _show(picture: Picture, view: View, form: str) -> None:
+    """Print the status for people, for a program or a scrape."""
+    if form == "table":
+        _print(picture, view)
+    elif form == "json":
         for lines in status_json(picture):
             click.echo(lines)
     else:
@@ -301,87 +354,10 @@ def _open_nodes(directory: str | None, ray: str | None) -> Iterator[NodeReader]:
         yield partial(nodes.look, directory, engines)
 
 
-def _draw(read_nodes: NodeReader, run: Run | None) -> Picture:
+def _draw(read_nodes: NodeReader, run: Run | None, wanted: _Wanted) -> Picture:
     """Read all nodes, and return the picture of their processes."""
-    picture = draw(read_nodes(), ProcessTable(installed_processes()))
+    table = ProcessTable(installed_processes())
+    picture = draw(read_nodes(), table, running_only=wanted.running_only)
+    picture.findings += awaited(picture.processes, wanted.roles)
     picture.run = run
     return picture
-
-
-def _write_html(
-    picture: Picture, html: str | None, *, everything: bool, is_watched: bool = False
-) -> None:
-    """Write the status as an HTML page, if a file is named.
-
-    A finished draft is renamed to the file, so that no browser loads half a page.
-
-    Args:
-        picture: The picture to write.
-        html: The file; None for no page.
-        everything: Whether to list also patches that come with patchkit and do not apply.
-        is_watched: Whether the page reloads itself.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    if not html:
-        return
-    from patchkit.cli.report.status_html import as_html  # noqa: PLC0415 - only who asks needs it
-
-    file = Path(html).resolve()
-    draft = file.with_name(f".{file.name}-{os.getpid()}")
-    text = as_html(picture, everything=everything, is_watched=is_watched)
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise click.UsageError(
-            f"{html}: cannot be written ({error.strerror})"
-        ) from error
-
-
-def _watch(
-    picture: Picture,
-    draw_now: Callable[[], Picture],
-    html: str | None,
-    *,
-    is_ray: bool,
-    everything: bool,
-) -> Picture:
-    """Show the status again and again, until the main process has ended or the user interrupts.
-
-    Args:
-        picture: The first picture to show.
-        draw_now: Returns the next picture.
-        html: The file of a page to write each time; None for none.
-        is_ray: Whether nodes of a Ray cluster are read, which takes longer.
-        everything: Whether to list also patches that come with patchkit and do not apply.
-
-    Returns:
-        The last picture.
-    """
-    from patchkit.cli.report.status import live  # noqa: PLC0415 - only who watches needs it
-
-    seconds = _EVERY_SECONDS
-    if is_ray:
-        seconds = _EVERY_SECONDS_ON_RAY
-    has_ended = False
-    with live(everything=everything) as show, suppress(KeyboardInterrupt):
-        while not has_ended:
-            show(picture)
-            _write_html(picture, html, everything=everything, is_watched=True)
-            has_ended = _has_ended(picture)
-            if not has_ended:
-                time.sleep(seconds)
-                picture = draw_now()
-    if has_ended:
-        say("the main process has ended")
-    return picture
-
-
-def _has_ended(picture: Picture) -> bool:
-    """Return whether all processes that were not started by another one have ended."""
-    roots = [process for process in picture.processes if process.parent is None]
-    return bool(roots) and all(process.alive is False for process in roots)

@@ -119,13 +119,26 @@ def _family(
     labels: Sequence[str],
     samples: Iterable[tuple[Sequence[str], float]],
 ) -> GaugeMetricFamily:
-    """Return a family of gauges, `patchkit_NAME`, with the values of its labels."""
+    """Return a family of gauges, `patchkit_NAME`, with the values of its labels.
+
+    Two pods may have equal host names and pids, also one after a restart. Samples with equal labels
+    are added, as a scrape may have each only once.
+    """
     from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - an extra
 
     family = GaugeMetricFamily(f"patchkit_{name}", meaning, labels=labels)
+    totals: dict[tuple[str, ...], float] = {}
     for values, number in samples:
-        family.add_metric(values, number)
+        key = tuple(map(_proper, values))
+        totals[key] = totals.get(key, 0) + number
+    for key, total in totals.items():
+        family.add_metric(key, total)
     return family
+
+
+def _proper(text: str) -> str:
+    """Return a text that UTF-8 can hold: a damaged journal may have others."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _role(process: ProcessStatus) -> str:
@@ -210,10 +223,10 @@ def _is_in(condition: str, patch: PatchStatus) -> bool:
 
 def _ages(processes: Iterable[ProcessStatus], now: float) -> GaugeMetricFamily:
     """Return how long ago each process has last looked at what it had applied."""
-    samples = [
-        (_labels(process), round(max(0.0, now - process.verified), 1))
-        for process in processes
-        if process.verified is not None
-    ]
+    ages: dict[tuple[str, ...], float] = {}
+    # Of two with equal labels, the later one counts: the other one may have been before a restart.
+    for process in sorted(processes, key=lambda process: process.started):
+        if process.verified is not None:
+            ages[_labels(process)] = round(max(0.0, now - process.verified), 1)
     meaning = "seconds since a process has last looked at what it had applied"
-    return _family("process_verified_age_seconds", meaning, _PROCESS, samples)
+    return _family("process_verified_age_seconds", meaning, _PROCESS, ages.items())

@@ -20,7 +20,7 @@ _SEQUENCES = ("processes", "plugin_groups", "titles", "servers")
 _ITEMS = {
     "plugin_groups": "the name of a group",
     "titles": "what titles begin with",
-    "servers": "a Server with words",
+    "servers": "a Server with words in a tuple, and texts",
 }
 """What the tuples of fields hold, as it is said."""
 _ATTRIBUTE = (r"([^\W\d]\w*)?", "the name of an attribute, or ''")
@@ -180,12 +180,18 @@ def _is_item(field: str, value: Any) -> bool:
     if field == "processes":
         return True
     if field == "servers":
-        return (
-            isinstance(value, Server)
-            and not isinstance(value.words, str)
-            and bool(value.words)
-        )
+        return isinstance(value, Server) and _is_server(value)
     return isinstance(value, str) and bool(value)
+
+
+def _is_server(server: Server) -> bool:
+    """Whether a server has words that are texts, and texts for the rest."""
+    words: Any = server.words  # a package may have put anything there
+    if not isinstance(words, (tuple, list)) or not words:
+        return False
+    return all(
+        isinstance(text, str) for text in (*words, server.port, server.key_variable)
+    )
 
 
 def _wrong_type(engine: Engine) -> tuple[str, str, str] | None:

@@ -253,6 +253,19 @@ def program_of(argv: Sequence[str]) -> list[str]:
     return words
 
 
+def is_own_command(argv: Sequence[str]) -> bool:
+    """Whether a process is a command of patchkit, such as `python -m patchkit status`.
+
+    Args:
+        argv: Its arguments, the script or `-m` first.
+    """
+    if not argv:
+        return False
+    folder, _, name = argv[0].rpartition("/")
+    is_main_file = name == "__main__.py" and folder.rpartition("/")[2] == "patchkit"
+    return list(argv[:2]) == ["-m", "patchkit"] or is_main_file or name == "patchkit"
+
+
 def _option(word: str) -> tuple[str, str]:
     """Return which option in a word takes a value, and the value in the same word.
 

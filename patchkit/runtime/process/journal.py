@@ -5,8 +5,9 @@ process may close all its descriptors or change its folder. A process that is ki
 lines, or at worst one torn last line.
 
 The folder may belong to another user: only the file that this process has made is written to, even
-if another one has its name later, and no link is followed. If the file is deleted, the entries are
-written to a new one, which still says what the process is and what is applied.
+if another one has its name later, and no link is followed. If the file is deleted or truncated, the
+entries are written again, so that it still says what the process is and what is applied. An entry
+that could not be written, as on a full disk, is written before the next one.
 """
 
 import os
@@ -42,7 +43,7 @@ class Journal:
     """The entries of one process, kept in memory and, where a directory is given, in a file there.
 
     A journal that cannot be written does not disturb the process: it warns once on stderr, keeps
-    entries in memory, and tries again with the next one.
+    entries in memory, and tries to write them again with the next one.
 
     Args:
         directory: The folder, which is made if it does not exist; None for memory only. A relative
@@ -85,6 +86,7 @@ class Journal:
         self._file: tuple[int, int] | None = None  # device and inode
         self._size = 0
         self._is_full = self._is_torn = self._has_warned = False
+        self._unwritten = b""  # the lines of entries that could not be written
         # The offset of the line that `verified` has written.
         self._verified_at: int | None = None
 
@@ -97,56 +99,88 @@ class Journal:
             self.directory, self._verified_at, line
         ):
             return
-        if not self._is_full and self._append(self.directory, line):
+        if not self._is_full and self._append(self.directory, line, is_kept=False):
             self._verified_at = self._size - len(line)
 
-    def _append(self, directory: str, line: bytes) -> bool:
+    def _append(self, directory: str, line: bytes, *, is_kept: bool = True) -> bool:
         """Append a line to the file; if that was deleted, write all entries to a new one.
+
+        Args:
+            directory: The folder.
+            line: The line.
+            is_kept: Whether it is written later if it cannot be now.
 
         Returns:
             Whether the line was appended, so that it is the last one.
         """
-        if self._size + len(line) > MAX_BYTES - _BYTES_FOR_FULL:
-            self._is_full = True
-            line = _line({"event": "full", "time": time.time()})
-        if self._is_torn:
-            line = b"\n" + line  # else the torn line would spoil this one
+        lines = kept = self._unwritten + line
+        if not is_kept:
+            kept = self._unwritten
+        is_last = self._size + len(lines) > MAX_BYTES - _BYTES_FOR_FULL
+        if is_last:
+            lines = kept = _line({"event": "full", "time": time.time()})
+        self._unwritten = b""
         try:
             with self._make_lock:
                 if self._file is None:
                     self._make_file(directory)
-            self._write(directory, line)
-        except FileNotFoundError as error:
-            if self._file is None:  # the folder could not be made
-                self._warn_once(directory, error)
-            else:  # the file was deleted
-                self._rewrite(directory)
-            return False
+            self._write(directory, lines)
         except OSError as error:
-            self._warn_once(directory, error)
+            was_deleted = (
+                isinstance(error, FileNotFoundError) and self._file is not None
+            )
+            if was_deleted:
+                self._rewrite(directory)
+            else:
+                self._fall_behind(directory, kept, error)
             return False
+        self._is_full = is_last
         return True
+
+    def _fall_behind(self, directory: str, lines: bytes, error: OSError) -> None:
+        """Keep lines that could not be written for the next time, and warn of that once."""
+        self._unwritten = lines + self._unwritten
+        self._warn_once(directory, error)
 
     def _write(self, directory: str, lines: bytes) -> None:
         """Append lines to the file; OSError if that is not possible."""
+        former_size = self._size
+        if self._is_torn:
+            lines = b"\n" + lines  # else the torn line would spoil the first of these
         with self._opened(directory, os.O_WRONLY | os.O_APPEND) as fd:
             written = os.write(fd, lines)
             # Not the sum of what was written here: another thread may have written, too.
             self._size = os.lseek(fd, 0, os.SEEK_CUR)
+            if self._size < former_size + written:
+                # Somebody has truncated it, as rotation of logs does: what it said first is gone.
+                os.ftruncate(fd, 0)
+                self._verified_at = None
+                lines = self._lines_in_memory()
+                written = os.write(fd, lines)
+                self._size = os.lseek(fd, 0, os.SEEK_CUR)
         self._is_torn = written < len(lines)
+        if self._is_torn:
+            rest_at = lines.rfind(b"\n", 0, written) + 1
+            self._unwritten = lines[rest_at:]
+
+    def _lines_in_memory(self) -> bytes:
+        """Return the entries in memory as lines, as many as a file may hold."""
+        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _BYTES_FOR_FULL]
+        return lines[: lines.rfind(b"\n") + 1]
 
     def _rewrite(self, directory: str) -> None:
         """Begin a new file with the entries in memory, after the old one was deleted."""
         self._verified_at = None
-        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _BYTES_FOR_FULL]
-        whole_lines = lines[: lines.rfind(b"\n") + 1]
+        self._is_torn = False
+        lines = self._lines_in_memory()
+        self._size = 0
         try:
             with self._make_lock:
                 self._file = None
                 self._make_file(directory)
-            self._write(directory, whole_lines)
+            self._write(directory, lines)
         except OSError as error:
-            self._warn_once(directory, error)
+            self._fall_behind(directory, lines, error)
 
     def _warn_once(self, directory: str, error: OSError) -> None:
         """Warn on stderr that the journal cannot be written, unless that was done before."""

@@ -309,6 +309,8 @@ class PatchStates:
 
         patch.error = error
         facts |= trace_of(error)
+        if not self._must_stop(patch):
+            facts["tolerated"] = True
         self.set(patch, FAILED, f"{type(error).__name__}: {error}", **facts)
         if self.is_in_charge and self._ends_badly(patch):
             self.failure_exit.arrange()

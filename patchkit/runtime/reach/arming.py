@@ -8,6 +8,7 @@ from typing import Any
 
 from patchkit.core.record import Record, field
 from patchkit.core.rows.declaration import Role, Row, roles_named
+from patchkit.core.rows.processes import is_own_command
 from patchkit.core.rows.selection import Selection
 from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError, SettingsError
@@ -15,6 +16,7 @@ from patchkit.registry import Registry
 from patchkit.runtime.drift import Drift
 from patchkit.runtime.process.journal import Journal
 from patchkit.runtime.process.roles import (
+    command_line,
     initial_roles,
     is_ray_worker,
     is_resource_tracker,
@@ -273,7 +275,9 @@ def _make(settings: Settings) -> Session:
     selection = Selection(
         settings, Versions.of(settings), Drift(settings.lock), os.environ
     )
-    journal = Journal(settings.journal)
+    # A probe may run `patchkit status` every few seconds: its journals would fill the folder.
+    is_kept = not is_own_command(command_line())
+    journal = Journal(settings.journal if is_kept else None)
     if journal.directory not in (None, settings.journal):
         # The path was relative, and a child may be started from another folder.
         os.environ["PATCHKIT_JOURNAL"] = str(journal.directory)

@@ -577,3 +577,36 @@ def test_a_folder_without_packs_is_told_of_before_and_after(
     assert "--patches corp_patches" in child.stderr
     child = patchkit_run("--patches", "corp_patches", "--", sys.executable, "-c", "")
     assert words not in child.stderr
+
+
+def test_an_empty_command_is_not_found(patchkit_run: Python) -> None:
+    """As from an unset variable of a shell: one line, no traceback of a forked child."""
+    child = patchkit_run("--", "")
+    assert child.returncode == 127
+    assert "'': found no such command" in child.stderr
+    assert "Traceback" not in child.stderr
+
+
+def test_the_end_is_noticed_where_signals_of_children_are_ignored(
+    python: Python, tmp_path: Path
+) -> None:
+    """Some supervisors ignore SIGCHLD, and what they start inherits that."""
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "words = ['-m', 'patchkit', 'run', '--', 'sh', '-c', 'exit 5']\n"
+        "os.execv(sys.executable, [sys.executable, *words])\n"
+    )
+    child = python("-c", code, TMPDIR=str(tmp_path), PATCHKIT="")
+    assert child.returncode == 5
+
+
+def test_an_own_command_leaves_no_journal(python: Python, tmp_path: Path) -> None:
+    """A probe may run `status` every few seconds in an environment that arms it."""
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    arming = {"PYTHONPATH": SITECUSTOMIZE_FOLDER, "PATCHKIT": "1"}
+    words = ("-m", "patchkit", "status", str(folder))
+    child = python(*words, PATCHKIT_JOURNAL=str(folder), **arming)
+    assert "no process has written" in child.stdout
+    assert list(folder.iterdir()) == []

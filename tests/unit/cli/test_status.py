@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from analysis.status.told import NOW, child, engine, journal, line, patch, role
 from support import packages
-from support.packages import World, row
+from support.packages import TIMEOUT, World, row
 
 from cli import journaled
 from cli.journaled import answered
@@ -311,3 +312,62 @@ def test_unused_tells_of_patches_for_the_wrong_role(
     )
     assert main(["status", str(place), "--unused"]) == 1
     assert "misplaced: one is for main" in capsys.readouterr().out
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("required", "code"), [("True", 1), ("False", 0)])
+def test_a_probe_stands_what_the_row_stands(
+    world: World, capsys: pytest.CaptureFixture[str], required: str, code: int
+) -> None:
+    """A patch that is not required may fail: the program goes on, and so does its pod."""
+    world.module("up.mod", "")
+    gone = "Replace('up.mod:gone', by='function')"
+    world.pack(
+        row("p", "patch_p", gone, required=required), patch_p="def function(): ...\n"
+    )
+    script = """
+import os, sys, patchkit.auto
+from patchkit.errors import PatchkitError
+try:
+    import up.mod
+except PatchkitError:
+    pass
+print(flush=True)
+sys.stdin.readline()
+"""
+    (world.folder / "script.py").write_text(script)
+    with subprocess.Popen(
+        [sys.executable, "script.py"],
+        env=world.environ(PATCHKIT_ONLY="p"),
+        cwd=world.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert main(["status", str(world.journal)]) == 1
+        assert main(["status", str(world.journal), "--running"]) == code
+        process.communicate(timeout=TIMEOUT)
+    assert "p: TargetError" in capsys.readouterr().out
+
+
+def test_a_probe_waits_for_roles_and_asks_nothing_where_patchkit_is_off(
+    written: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--expect` fails until there is a process of the role; with PATCHKIT=0, a probe passes."""
+    core, *workers = engine(workers=1)[1:]
+    folder = str(written(core))
+    assert main(["status", folder, "--expect", "worker"]) == 1
+    assert "no process of role worker yet" in capsys.readouterr().out
+    written(*workers)
+    assert (
+        main(["status", folder, "--expect", "engine-core", "--expect", "worker"]) == 0
+    )
+    command = ["status", folder, "--running", "--expect", "worker"]
+    assert main(command) == 1
+    monkeypatch.setenv("PATCHKIT", "0")
+    assert main(command) == 0
+    assert "PATCHKIT is 0 here" in capsys.readouterr().err

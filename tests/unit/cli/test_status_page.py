@@ -166,9 +166,7 @@ def test_watch_ends_when_the_user_says_so(
     """
     place = written()
     steps = iter([lambda: written(*journals_of_parent()), lambda: None, interrupt])
-    monkeypatch.setattr(
-        "patchkit.cli.commands.status.time.sleep", lambda _: next(steps)()
-    )
+    monkeypatch.setattr("patchkit.cli.watching.time.sleep", lambda _: next(steps)())
     assert main(["status", "--watch", str(place)]) == 0
     assert "main" in capsys.readouterr().out
 

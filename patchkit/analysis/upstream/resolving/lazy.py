@@ -1,6 +1,7 @@
 """Finds module attributes that no statement binds: the module's `__getattr__` or code sets them."""
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def _by_other_code(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
         return ()
     calls = tree.remember(
         "giving calls",
-        lambda: list(_calls_with_name(lookup, tree, _GIVES_GETATTR.search)),
+        lambda: list(_calls_with_name(lookup, tree, _gives_getattr)),
     )
     if not calls:
         return ()
@@ -171,9 +172,12 @@ def _passes_name(tree: ModuleTree) -> bool:
 
 
 def _calls_with_name(
-    lookup: Lookup, tree: ModuleTree, matches: Callable[[bytes], object]
+    lookup: Lookup, tree: ModuleTree, matches: Callable[[bytes], bool]
 ) -> Iterator[ast.Call]:
-    """List the calls of a module that pass its name to a function whose module's text matches."""
+    """List the calls of a module that pass its name to a function whose module's text matches.
+
+    Nearly every module passes its name to the same function, one that makes loggers.
+    """
     for statement in tree.tree.body:
         for node in expressions(statement):
             if not isinstance(node, ast.Call) or not node.args:
@@ -182,8 +186,17 @@ def _calls_with_name(
                 continue
             owner, _, name = dotted(node.func).rpartition(".")
             called = function_called(lookup, tree, owner, name)
-            if called is not None and matches(called.tree.source):
+            if called is None:
+                continue
+            maker = called.tree
+            key = matches.__name__
+            if maker.remember_with_file(key, functools.partial(matches, maker.source)):
                 yield node
+
+
+def _gives_getattr(source: bytes) -> bool:
+    """Whether a text gives a module a `__getattr__`."""
+    return _GIVES_GETATTR.search(source) is not None
 
 
 def _sets_names(source: bytes) -> bool:

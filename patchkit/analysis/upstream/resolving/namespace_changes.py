@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, dotted
+from patchkit.analysis.upstream.resolving.syntax import (
+    DEFS,
+    SCOPES,
+    child_nodes,
+    dotted,
+    spelled_keys,
+)
 
 _WORDS = (
     b"globals(",
@@ -144,9 +150,11 @@ class _NamespaceReader:
                 self.places[node] = scopes
             if isinstance(node, (*SCOPES, ast.Lambda)):
                 scopes = (*scopes, node)
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-                pending.append((child, scopes))
+            for child in child_nodes(node):
+                # No constant is a namespace, and a lazy package's `__init__` has thousands.
+                if not isinstance(child, ast.Constant):
+                    self.parents[child] = node
+                    pending.append((child, scopes))
         self._read_aliases()
 
     def _read_aliases(self) -> None:
@@ -267,7 +275,7 @@ class _NamespaceReader:
         if isinstance(parent, ast.Attribute):
             return self._by_method(parent)
         if isinstance(parent, ast.AugAssign) and parent.target is node:
-            return NamespaceChange(line, _keys_of(parent.value))
+            return NamespaceChange(line, spelled_keys(parent.value))
         if isinstance(parent, ast.Call):
             return self._by_call(parent, node)
         if isinstance(parent, ast.keyword):
@@ -380,20 +388,8 @@ def _updated(call: ast.Call) -> frozenset[str] | None:
             return None
         names.add(keyword.arg)
     for argument in call.args:
-        keys = _keys_of(argument)
+        keys = spelled_keys(argument)
         if keys is None:
             return None
         names |= keys
     return frozenset(names)
-
-
-def _keys_of(node: ast.expr) -> frozenset[str] | None:
-    """Return the keys of a dict that is spelled out; None for any other expression."""
-    if not isinstance(node, ast.Dict):
-        return None
-    keys: set[str] = set()
-    for key in node.keys:
-        if not isinstance(key, ast.Constant):
-            return None
-        keys.add(str(key.value))
-    return frozenset(keys)

@@ -321,3 +321,19 @@ def signature_of(arguments: ast.arguments) -> Signature:
     if arguments.kwarg:
         parameters.append(parameter(arguments.kwarg.arg, Parameter.VAR_KEYWORD))
     return Signature(parameters)
+
+
+def spelled_keys(node: ast.expr) -> frozenset[str] | None:
+    """Return the keys of a dict that is spelled out; None for any other expression.
+
+    Args:
+        node: The expression.
+    """
+    if not isinstance(node, ast.Dict):
+        return None
+    keys: set[str] = set()
+    for key in node.keys:
+        if not isinstance(key, ast.Constant):
+            return None
+        keys.add(str(key.value))
+    return frozenset(keys)

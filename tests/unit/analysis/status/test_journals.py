@@ -209,6 +209,20 @@ def test_the_name_of_the_file_says_whose_it_is() -> None:
     assert parse_journal("notes.jsonl", COMPLETE[: COMPLETE.index(b"\n") - 5]) is None
 
 
+def test_a_journal_without_its_first_entry_is_noticed() -> None:
+    """A file whose beginning is gone does not say which patches there were."""
+    name = "my-node-7-1800000000000000000.jsonl"
+    for data, lacks_start in (
+        (COMPLETE, False),
+        (b'{"event":"arm', True),
+        (COMPLETE[COMPLETE.index(b"\n") + 1 :], True),
+        (COMPLETE[5:], True),
+    ):
+        process = parse_journal(name, data)
+        assert process is not None
+        assert process.lacks_start is lacks_start
+
+
 def test_a_fork_keeps_its_roles_until_it_becomes_something_else() -> None:
     """A fork is a copy with the roles that it inherited, until it takes roles of its own."""
     inherited = armed(7, forked=True) + role("main", inherited=True)

@@ -254,3 +254,16 @@ def test_descendants_of_writers_are_related() -> None:
         for pid, ppid in ((1, 0), (2, 1), (3, 2), (4, 0))
     }
     assert node._related(running, {1}, None) == {1, 2, 3}
+
+
+def test_a_folder_that_cannot_be_listed_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody says that nothing is patched there; a folder that is not there yet has no journal."""
+
+    def refuse(_folder: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    assert node.read("/no-such-folder") == ({}, {})
+    monkeypatch.setattr(node.Path, "iterdir", refuse)
+    assert node.read("/journal") == ({}, {"/journal": "Permission denied"})

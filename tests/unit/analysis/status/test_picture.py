@@ -218,6 +218,15 @@ def test_a_journal_at_its_limit_is_noted() -> None:
     assert picture.findings == []
 
 
+def test_a_journal_that_lacks_its_first_entry_is_a_finding() -> None:
+    """A process of which nobody knows its patches is not shown as if all were well."""
+    rest = journal(7, role("main"))
+    name, data = next(iter(rest.items()))
+    rest = {name: data[data.index(b"\n") + 1 :]}
+    picture = draw([look(rest, processes={})])
+    assert kinds(picture) == [("unreadable", 7)]
+
+
 def test_code_that_is_kept_of_a_patch_for_another_role_is_a_finding() -> None:
     """It names the holders; once the patch is applied there, it is none."""
     entries = (
@@ -282,3 +291,18 @@ def test_a_journal_of_another_format_is_a_finding() -> None:
     assert finding.message.startswith("its journal has format 2, expected 1: ")
     assert finding.process is not None
     assert finding.process.pid == 10
+
+
+def test_only_what_runs_here_counts_for_a_probe() -> None:
+    """What has ended, or may run elsewhere, is left out, and so are its findings."""
+    failed = journal(7, role("main"), patch("one", "failed"), child(8, at=1))
+    well = journal(9, role("main"), patch("one", "applied"), child(12, at=1), at=2)
+    elsewhere = journal(9, patch("one", "failed"), host="other")
+    nodes = [look(failed, well, elsewhere, processes=running(9))]
+    assert {kind for kind, _ in kinds(draw(nodes))} >= {"failed", "not-reached"}
+    picture = draw(nodes, running_only=True)
+    assert [process.pid for process in picture.processes] == [9]
+    assert kinds(picture) == []
+    assert picture.agreement == {"main": True}
+    nobody = draw([look(failed, processes={})], running_only=True)
+    assert kinds(nobody) == [("empty", None)]

@@ -132,6 +132,32 @@ def test_names_with_quotes_and_lines_are_escaped() -> None:
     assert told["patchkit_patch_processes"] == {'pack a "b"\nc\\ worker applied': 1}
 
 
+def test_texts_that_are_no_unicode_are_escaped() -> None:
+    """A damaged journal does not keep all others from being scraped."""
+    told = samples(worker(1, patch("a\udc80")))
+    assert told["patchkit_patch_processes"] == {"pack a\\udc80 worker applied": 1}
+
+
+def test_equal_pids_of_two_containers_are_one_sample() -> None:
+    """After a restart of a container, host names and pids are the same; a scrape has each once."""
+    told = metrics_of(
+        Picture(
+            [
+                worker(1, patch("a"), alive=None, started=NOW - 5, verified=NOW - 1),
+                worker(1, patch("a"), alive=None, started=NOW - 90, verified=NOW - 60),
+            ],
+            now=NOW,
+        )
+    )
+    lines = [line.rpartition(" ") for line in told.splitlines() if line[0] != "#"]
+    names = [name for name, _, _ in lines]
+    assert len(names) == len(set(names))
+    values = {name: value for name, _, value in lines}
+    labels = '{host="node",pid="1",rank="",role="worker"'
+    assert values[f"patchkit_process_verified_age_seconds{labels}}}"] == "1.0"
+    assert values[f'patchkit_patches{labels},status="applied"}}'] == "2.0"
+
+
 @pytest.mark.processes
 def test_metrics_are_served_anew_at_each_scrape(world: World) -> None:
     """`status --port` answers while journals are written; a port that is taken is an error."""
@@ -157,12 +183,25 @@ def test_metrics_are_served_anew_at_each_scrape(world: World) -> None:
             (world.folder / "script.py").write_text("import patchkit.auto, up.mod\n")
             assert world.run("script.py").returncode == 0
             assert 'patchkit_processes{role="main",state="ended"} 1.0' in scraped(port)
+            if has_ipv6():
+                assert 'kind="empty"} 0.0' in scraped(port, "::1")
         finally:
             serving.terminate()
+        # Not by the signal, which would not end the first process of a container.
+        assert serving.wait(20) == 0
 
 
-def scraped(port: str) -> str:
+def has_ipv6() -> bool:
+    """Whether this machine has an address of IPv6 for itself."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+def scraped(port: str, host: str = "localhost") -> str:
     """What a scrape answers."""
-    connection = HTTPConnection("localhost", int(port), timeout=20)
+    connection = HTTPConnection(host, int(port), timeout=20)
     connection.request("GET", "/metrics")
     return connection.getresponse().read().decode()

@@ -48,6 +48,9 @@ def test_an_engine_that_is_in_order() -> None:
         (engine(titles=("",)), ".titles", "''", "what titles begin with"),
         (engine(servers=("x serve",)), ".servers", "'x serve'", "a Server with words"),
         (engine(servers=(Server((), "1"),)), ".servers", "Server(", "a Server with"),
+        (engine(servers=(Server(5, "1"),)), ".servers", "Server(", "a Server with"),  # type: ignore[arg-type]
+        (engine(servers=(Server((1,), "1"),)), ".servers", "Server(", "a Server with"),  # type: ignore[arg-type]
+        (engine(servers=(Server(("x",), 1),)), ".servers", "Server(", "a Server with"),  # type: ignore[arg-type]
         (
             engine(processes=(ProcessRow("call", "x:f.<locals>.g", Role.MAIN),)),
             ", PROCESSES[0].what",

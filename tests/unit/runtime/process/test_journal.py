@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import resource
 import shutil
 import sys
 import threading
@@ -326,24 +327,60 @@ def test_what_follows_a_torn_line_is_whole(tmp_path: Path) -> None:
         journal.write("two")
         journal.write("three")
     (file,) = tmp_path.iterdir()
-    first, torn, third = file.read_text().splitlines()
+    first, torn, *others = file.read_text().splitlines()
     assert json.loads(first)["event"] == "one"
     with pytest.raises(ValueError, match="line 1"):
         json.loads(torn)
-    assert json.loads(third)["event"] == "three"
+    assert [json.loads(line)["event"] for line in others] == ["two", "three"]
 
 
-def test_a_folder_that_can_be_written_later_gets_later_entries(
+def test_what_could_not_be_written_comes_before_the_next_entry(tmp_path: Path) -> None:
+    """Entries of a full disk are written once there is space again, in their order."""
+    journal = Journal(str(tmp_path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        journal.write("armed")
+        journal.verified()
+        journal.write("patch", status="failed")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    journal.verified()
+    journal.write("later")
+    (entries,) = lines(tmp_path)
+    events = [entry["event"] for entry in entries]
+    assert events == ["armed", "patch", "verified", "later"]
+
+
+@pytest.mark.parametrize("event", ["write", "verified"])
+def test_a_file_that_was_truncated_is_written_again(tmp_path: Path, event: str) -> None:
+    """After its file was truncated, as rotation does, all entries are written again, each once."""
+    journal = Journal(str(tmp_path))
+    journal.write("armed")
+    journal.verified()
+    (file,) = tmp_path.iterdir()
+    os.truncate(file, 0)
+    if event == "write":
+        journal.write("later")
+    journal.verified()
+    journal.verified()
+    (entries,) = lines(tmp_path)
+    events = [entry["event"] for entry in entries if entry["event"] != "verified"]
+    assert events == [entry["event"] for entry in journal.entries]
+    assert sum(entry["event"] == "verified" for entry in entries) == 1
+
+
+def test_a_folder_that_can_be_written_later_gets_all_entries(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once the folder can be written, entries go there; the trouble is reported once."""
     place = tmp_path / "journal"
     place.touch()
     journal = Journal(str(place))
-    journal.write("lost")
+    journal.write("early")
     place.unlink()
-    journal.write("kept")
-    assert [entry["event"] for entry in lines(place)[0]] == ["kept"]
+    journal.write("late")
+    assert [entry["event"] for entry in lines(place)[0]] == ["early", "late"]
     assert capsys.readouterr().err.count("PATCHKIT_JOURNAL=") == 1
 
 

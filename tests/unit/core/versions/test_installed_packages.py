@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from importlib.metadata import packages_distributions
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchkit.core.versions import installed_packages
+from patchkit.core.versions.installed_packages import distributions_by_package
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of packages: one with a `top_level.txt`, one that only its RECORD tells."""
+    for name, file, content in (
+        ("old_style", "top_level.txt", "first\nsecond\n"),
+        (
+            "new_style",
+            "RECORD",
+            "third/a.py,,\nthird/b.py,,\nfourth.py,,\ndata.txt,,\n",
+        ),
+    ):
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        (info / file).write_text(content)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    return tmp_path
+
+
+@pytest.mark.usefixtures("site")
+def test_every_python_lists_the_packages_of_wheels() -> None:
+    """Wheels without a `top_level.txt` have packages, too; Python 3.10 does not list them."""
+    expected = {
+        "first": ["old_style"],
+        "second": ["old_style"],
+        "third": ["new_style"],
+        "fourth": ["new_style"],
+    }
+    assert dict(distributions_by_package()) == expected
+    assert installed_packages.packages_from_files() == expected
+
+
+def test_what_is_installed_here_is_listed_as_newer_pythons_list_it() -> None:
+    """What Python's own function finds is found, whatever Python runs."""
+    ours = installed_packages.packages_from_files()
+    for package, names in packages_distributions().items():
+        if package.isidentifier() and not package.startswith("_"):
+            assert sorted(set(names)) == sorted(set(ours.get(package, names)))
