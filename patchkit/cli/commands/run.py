@@ -210,10 +210,8 @@ def _result_lines(
         if (process.started or started) >= started
     ]
     if not processes:
-        fault = why_unwritable(Path(journal))
-        if fault:
-            return (f"no journal can be written to {journal} ({fault}){_UNKNOWN}",)
-        return ("no Python process was started that patchkit could reach",)
+        nobody = "no Python process was started that patchkit could reach"
+        return (why_unwritable(Path(journal)) or nobody,)
     counts = f"{_counts(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
         finding.message
@@ -237,7 +235,6 @@ def _counts(picture: Picture, processes: Iterable[ProcessStatus]) -> str:
     return f"patches: {', '.join(parts)}"
 
 
-_UNKNOWN = ": nobody can tell which processes were patched; name another folder in PATCHKIT_JOURNAL"
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 CANNOT_RUN = frozenset({_NOT_FOUND, _NOT_EXECUTABLE})
