@@ -22,6 +22,10 @@ class SettingsError(PatchkitError):
     """An environment variable, a setting in `pyproject.toml`, or a file of lanes, is invalid."""
 
 
+class PatchNameError(SettingsError):
+    """A variable names a patch that does not exist, so that no patch can be applied."""
+
+
 class DeclarationError(PatchkitError):
     """A row, or the pack that contains it, is malformed.
 

@@ -81,8 +81,8 @@ class Settings(Record):
         # Only for the error: the row that needs the value reads it from the environment.
         _choice(env, "PATCHKIT_CPU_RAY", ("0", "1", ""), "")
         return cls(
-            enabled=_choice(env, "PATCHKIT", ("0", "1", ""), "") != "0",
-            packs=_names(env, "PATCHKIT_PATCHES"),
+            enabled=not is_switched_off(env),
+            packs=named_packs(env),
             disabled=_names(env, "PATCHKIT_DISABLE"),
             only=_names(env, "PATCHKIT_ONLY") or None,
             on_failure=_choice(env, "PATCHKIT_ON_FAILURE", ("stop", "warn"), "stop"),
@@ -98,6 +98,27 @@ class Settings(Record):
             # One a line: a target may have commas, in the key of an item.
             probed=tuple(env.get("PATCHKIT_PROBE", "").splitlines()),
         )
+
+
+def is_switched_off(environ: Mapping[str, str]) -> bool:
+    """Whether `PATCHKIT=0` says that patchkit does nothing; no other variable counts then.
+
+    Args:
+        environ: The variables.
+
+    Raises:
+        SettingsError: `PATCHKIT` is invalid.
+    """
+    return _choice(environ, "PATCHKIT", ("0", "1", ""), "") == "0"
+
+
+def named_packs(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the packs that `PATCHKIT_PATCHES` names, whatever the other variables are.
+
+    Args:
+        environ: The variables.
+    """
+    return _names(environ, "PATCHKIT_PATCHES")
 
 
 def _names(env: Mapping[str, str], name: str) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """Checks for `doctor`: overridden versions, edited files, packs and engines that are amiss."""
 
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from patchkit.analysis.check.packages import package_of
 from patchkit.cli.report.here import HealthLine
@@ -164,6 +166,28 @@ def ways_of_pack(pack: str) -> str:
         "not installed: only 'patchkit run' here and these commands read it, 'import "
         f"patchkit.auto', the vLLM plugin and the bootstrap do not; {fix}"
     )
+
+
+def unread_packs(read: Collection[str]) -> list[str]:
+    """Return the packs in this folder that no setting or option names.
+
+    A pack whose file is read by another name is none of them, as with `PYTHONPATH=config` that of
+    `config/hotfix`.
+
+    Args:
+        read: The modules of the packs that are read.
+    """
+    # They were imported, as far as they can be.
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in read]
+    files_read = {Path(file).resolve() for file in files if file}
+    project = Project.read()
+    unread = []
+    for name in project.packs_here():
+        path = Path(*name.split("."), "__init__.py")
+        own_files = {folder.joinpath(path).resolve() for folder in project.folders}
+        if name not in read and own_files.isdisjoint(files_read):
+            unread.append(name)
+    return unread
 
 
 def unread_pack(pack: str) -> HealthLine:

@@ -1,6 +1,6 @@
 """Opens the rows and the releases that a command line names."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,12 +14,14 @@ from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import options
 from patchkit.cli.options import ReleaseOptions, choose
 from patchkit.cli.output import say
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.installed_packages import distributions_by_package
+from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.core.versions.wheel_tags import Machine
-from patchkit.errors import UpstreamError
+from patchkit.errors import UnreachableError, UpstreamError, near
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
@@ -183,19 +185,47 @@ def open_packages(
         The releases, at least one.
 
     Raises:
-        PatchkitError: There are none, or the version of one cannot be determined.
+        UpstreamError: There are none, or the distribution seems to be misspelled.
+        PatchkitError: The version of one cannot be determined.
     """
     versions = Versions.of(Settings.read())
     if release_options.releases:
         releases: list[CheckedRelease] = []
         for requirement in release_options.releases:
-            releases += on_index(requirement, library, brief=brief)
+            try:
+                releases += on_index(requirement, library, brief=brief)
+            except UnreachableError:
+                raise
+            except UpstreamError as error:
+                meant = _project_meant(requirement, packages)
+                raise UpstreamError(f"{error}{meant}") from error
         return releases
     if release_options.path:
         return tree(Path(release_options.path), packages, versions)
     if release_options.wheel:
         return archive(Path(release_options.wheel), versions)
     return _open_installed(packages, versions)
+
+
+def _project_meant(requirement: str, packages: Iterable[str]) -> str:
+    """Ask whether another distribution was meant, where none of its releases is allowed.
+
+    Args:
+        requirement: The requirement for the releases.
+        packages: The import packages whose releases are expected.
+
+    Returns:
+        The question, for the end of a message; '' if the distribution is one of those expected or
+        of an engine, or like none of them.
+    """
+    if not requirement[:1].isalpha():
+        return ""  # a version without a name
+    name = canonical(parse_requirement(requirement).name)
+    engines = [engine.package for engine in installed_engines()]
+    known = list(map(canonical, (*packages, *engines)))
+    if name in known:
+        return ""
+    return near(name, known, likeness=_SLIP)
 
 
 def _near_installed(missing: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from patchkit.core.versions.requirements import FoundVersion, parse_requirement
 from patchkit.errors import PatchkitError, VersionError, near
 from patchkit.registry import OPTIONAL_PACKS, Registry, read_pack
 from patchkit.runtime.drift import Drift
-from patchkit.settings import Settings
+from patchkit.settings import Settings, named_packs
 
 Command = Callable[..., object]
 RowOrRequirement = TypeVar("RowOrRequirement", Row, str)
@@ -112,7 +112,8 @@ def _with_packs_of_this_project(
     """
     project = Project.read()
     packs = named or project.packs
-    packs_to_import = [*packs, *Settings.read().packs]
+    # The command reads all settings, unless PATCHKIT=0 says that none counts.
+    packs_to_import = [*packs, *named_packs(os.environ)]
     sys.path += project.folders_of(packs_to_import)
     sys.path[:0] = project.folders_hidden(packs_to_import)
     return packs

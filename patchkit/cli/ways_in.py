@@ -24,6 +24,10 @@ SITECUSTOMIZE_FOLDER = str(
 """The folder whose `sitecustomize` arms a Python process."""
 
 
+_FORMER_FOLDER = str(Path(patchkit.__file__).absolute().parent / "bootstrap" / "run")
+"""Where that folder was in patchkit 0.2.0; it arms a process, too."""
+
+
 class NotCarried(NamedTuple):
     """Packs that are not installed, so that the plugin and the bootstrap do not read them.
 
@@ -77,9 +81,8 @@ def ways_in(
     if folders is None:
         folders = _site_folders()
     bootstrap = _find_bootstrap(folders)
-    is_under_run = SITECUSTOMIZE_FOLDER in environ.get("PYTHONPATH", "").split(
-        os.pathsep
-    )
+    path = environ.get("PYTHONPATH", "").split(os.pathsep)
+    is_under_run = SITECUSTOMIZE_FOLDER in path or _FORMER_FOLDER in path
     switch = environ.get("PATCHKIT", "").strip()
     if switch == "0":
         yield _way_in(
@@ -96,10 +99,13 @@ def ways_in(
             allowed = environ.get(engine.plugin_variable)
             yield _plugin(engine, allowed, not_carried)
     if is_under_run:
-        yield _way_in("ok", "patchkit run", "active: this process was started by it")
+        origin = "from 'patchkit run' or as this environment sets it"
+        yield _way_in(
+            "ok", "patchkit run", f"active: PYTHONPATH has its folder, {origin}"
+        )
     else:
         yield _way_in(
-            "note", "patchkit run", "not active: this process was not started by it"
+            "note", "patchkit run", "not active: PYTHONPATH does not have its folder"
         )
     yield _bootstrap(bootstrap, switch, not_carried)
 

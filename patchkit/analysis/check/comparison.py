@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check.coverage import Coverage
+from patchkit.analysis.check.near_versions import version_meant
 from patchkit.analysis.check.packages import allows
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.similar_names import NEARLY_EQUAL, did_you_mean
@@ -14,10 +15,7 @@ from patchkit.core.lock.format import Lock
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import parse_version, release_order
-from patchkit.errors import UpstreamError, near
-
-_SLIP = 0.8
-"""From here on, a version is taken for a slip of another."""
+from patchkit.errors import UpstreamError
 
 
 class Side(NamedTuple):
@@ -352,7 +350,7 @@ def _named(releases: Sequence[CheckedRelease], version: str) -> CheckedRelease:
         raise UpstreamError(
             f"found {version!r}, expected a version of {project} alone, such as {newest}"
         )
-    similar = near(version, [release.version for release in releases], likeness=_SLIP)
+    similar = version_meant(version, [release.version for release in releases])
     raise UpstreamError(
         f"found no release {project} {version}, expected one such as {newest}{similar}"
     )

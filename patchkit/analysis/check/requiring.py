@@ -94,7 +94,7 @@ def _is_package_misspelled(
 ) -> bool:
     """Whether a package does not exist, but has nearly the name of a distribution that does."""
     slip = _misspelled_distribution(package, required)
-    if not slip or not _differ_by_a_letter(canonical(package), slip):
+    if not slip or not differ_by_a_letter(canonical(package), slip):
         return False
     return _is_known(slip, coverage) and not _is_package(package, coverage)
 
@@ -137,13 +137,18 @@ def slips(row: Row, coverage: "Coverage | None" = None) -> Iterator[Slip]:
         if Versions().find(name) is not None:
             continue  # it is installed here
         for other in dict.fromkeys([*changed, *names]):
-            if other != name and _differ_by_a_letter(name, other):
+            if other != name and differ_by_a_letter(name, other):
                 yield Slip(name, other)
                 break
 
 
-def _differ_by_a_letter(name: str, other: str) -> bool:
-    """Whether names have the same letters in another order, or one letter more, less or changed."""
+def differ_by_a_letter(name: str, other: str) -> bool:
+    """Whether names have the same letters in another order, or one letter more, less or changed.
+
+    Args:
+        name: A name.
+        other: Another name.
+    """
     if sorted(name) == sorted(other):
         return True
     shorter, longer = sorted((name, other), key=len)

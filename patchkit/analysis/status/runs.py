@@ -84,6 +84,26 @@ def _make_folder(command: Sequence[str]) -> Path:
     return folder
 
 
+def why_unwritable(folder: Path) -> str:
+    """Say that no journal can be written to a folder, so that nobody knows what was patched.
+
+    Args:
+        folder: The folder; it is made if it is missing, as processes with patches do.
+
+    Returns:
+        The sentence; '' if journals can be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
+            return ""
+    except OSError as error:
+        return (
+            f"no journal can be written to {folder} ({error.strerror}): nobody can tell which "
+            "processes were patched; name another folder in PATCHKIT_JOURNAL"
+        )
+
+
 def discard_run(folder: Path) -> None:
     """Delete the folder of a run unless there is a journal in it.
 

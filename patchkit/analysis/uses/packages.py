@@ -1,6 +1,7 @@
 """Opens packages whose uses of upstream are read: a folder, a wheel, a release, or installed."""
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -46,6 +47,8 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
             )
         # The file is called `NAME-VERSION…`.
         return path.name.partition("-")[0], open_archive(path)
+    if os.sep in name and "=" not in name:
+        raise UpstreamError(f"found no folder {name!r}, expected one, or a wheel")
     if "=" in name:
         releases = find_releases(name, library)
         if not releases:

@@ -26,7 +26,14 @@ from patchkit.cli.report.release_spans import release_spans
 from patchkit.cli.used_packs import packs_line
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.project import Project
-from patchkit.errors import SettingsError, UpstreamError, shown, some_of
+from patchkit.core.rows.selection import check_names
+from patchkit.errors import (
+    PatchNameError,
+    SettingsError,
+    UpstreamError,
+    shown,
+    some_of,
+)
 from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
@@ -194,10 +201,19 @@ def check_patches(
 def _rows_to_check(
     packs: Collection[str], names: Collection[str]
 ) -> tuple[Sequence[Row], Sequence[Finding]]:
-    """Read the rows to check, and say on stderr if none of them is of the user's own packs."""
+    """Read the rows to check.
+
+    Say on stderr if none of them is of the user's own packs, and if a variable names no patch.
+    """
     rows, faults = inputs.rows_of(packs, names)
     if not names and all(is_own_pack(row.pack) for row in rows):
         say(packs_line([]))
+    if not faults:  # a pack that cannot be read may have the name
+        every = [*rows, *inputs.rows_beside(packs, rows)]
+        try:
+            check_names(Settings.read(), [row.name for row in every])
+        except PatchNameError as error:
+            say(f"no patch can be applied: {error}")
     return rows, faults
 
 

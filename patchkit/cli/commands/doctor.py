@@ -15,6 +15,7 @@ from patchkit.cli.health import (
     edited_files,
     lost_names,
     unread_pack,
+    unread_packs,
     ways_of_pack,
 )
 from patchkit.cli.report.as_json import to_json
@@ -105,7 +106,7 @@ def _health_lines(
     yield from lost_names(registry.engines)
     yield from lines_of_packs
     read = packs_for(selection.settings, packs)
-    unread = [name for name in Project.read().packs_here() if name not in read]
+    unread = unread_packs(read)
     yield from map(unread_pack, unread)
     yield from _bodies(rows)
     yield from edited_files(rows)
@@ -117,7 +118,8 @@ def _health_lines(
     of_option = [name for name in read if origins[name] == _FROM_OPTION]
     # Only this command reads pyproject.toml and `--patches`: other processes get no such pack.
     not_carried = NotCarried((*of_project, *unread), tuple(of_option))
-    yield from ways_in(environ, not_carried=not_carried, engines=registry.engines)
+    present = [each for each in registry.engines if each.package in engines_here]
+    yield from ways_in(environ, not_carried=not_carried, engines=present)
 
 
 def _bodies(rows: Iterable[Row]) -> Iterator[HealthLine]:

@@ -19,7 +19,7 @@ from patchkit.cli import inputs, options, pages
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.fit_json import fit_json
 from patchkit.cli.report.words import count
-from patchkit.core.rows.project import Project
+from patchkit.core.rows.project import Project, holds_rows
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import shown
 
@@ -154,7 +154,7 @@ def _roots(wanted: Sequence[str], releases: Sequence[CheckedRelease]) -> list[st
 def _tell_unused(
     package: str, roots: Sequence[str], result: Fit, releases: Sequence[CheckedRelease]
 ) -> None:
-    """Say of which upstreams the package uses nothing.
+    """Say of which upstreams the package uses nothing, and how a pack of patches is checked.
 
     Args:
         package: The package, as the command line names it.
@@ -167,7 +167,10 @@ def _tell_unused(
     """
     used = {use.target.module.partition(".")[0] for use in result.uses}
     unused = [root for root in roots if root not in used]
+    of_pack = _check_of_pack(package)
     if used:
+        if of_pack:
+            say(of_pack)
         for root in unused:
             say(f"{package} uses nothing of {root}, so its releases are left out")
         return
@@ -177,7 +180,22 @@ def _tell_unused(
             f"the releases are of {projects}, expected one of {', '.join(roots)}: "
             "--releases names others"
         )
-    raise click.UsageError(f"{package} does not use {' or '.join(unused)}")
+    fault = f"{package} does not use {' or '.join(unused)}"
+    raise click.UsageError("; ".join(filter(None, [fault, of_pack])))
+
+
+def _check_of_pack(package: str) -> str:
+    """Point to `check` if a folder is a pack of patches; '' for all else.
+
+    `fit` looks at what the code of a package uses, and not at the targets of rows.
+    """
+    folder = Path(package).resolve()
+    if not holds_rows(folder / "__init__.py"):
+        return ""
+    name = folder.name
+    return (
+        f"{name} is a pack of patches, which 'patchkit check --patches {name}' checks"
+    )
 
 
 def _located(report: Report, source: ReleaseSource) -> Report:

@@ -1,13 +1,16 @@
 """`patchkit history`: the releases in which a target changed, or in which a patch broke."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from patchkit.analysis.check.breaking import Break, break_between, break_of, by_day
+from patchkit.analysis.check.fit import packages_of as packages_in
 from patchkit.analysis.check.history import histories, never_there
 from patchkit.analysis.check.opening import of_commits, on_index, tell_files
 from patchkit.analysis.check.packages import packages_of, released
+from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
@@ -16,6 +19,10 @@ from patchkit.cli.report.releases import break_lines, break_markdown, print_hist
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import canonical
+from patchkit.errors import near, some_of
+
+_SLIP = 0.8
+"""From here on, the name of a package is taken for a slip of another."""
 
 
 @click.command("history")
@@ -100,11 +107,16 @@ def _follow_target(
 
     Returns:
         The exit code: 1 if a release cannot be read, or none has the target.
+
+    Raises:
+        UsageError: The releases are of another package.
     """
     package = target.module.partition(".")[0]
     with progress_bar() as progress:
         checked_releases = on_index(releases or canonical(package), library)
         steps = histories([target], checked_releases, progress)[target]
+        if all(step.state == "undecidable" for step in steps):
+            _refuse_other_package(package, checked_releases)
         warning = never_there(target, steps, checked_releases)
     if form == "json":
         click.echo(history_json(target, steps))
@@ -115,6 +127,29 @@ def _follow_target(
     if warning or any(step.state == "unreadable" for step in steps):
         return 1
     return 0
+
+
+def _refuse_other_package(package: str, releases: Sequence[CheckedRelease]) -> None:
+    """Refuse releases none of which contains the package of a target; one may be misspelled.
+
+    Args:
+        package: The import package of the target.
+        releases: The releases, all of which can be read.
+
+    Raises:
+        UsageError: No release contains the package.
+    """
+    if any(release.covers([package]) for release in releases):
+        return
+    first, last = releases[0], releases[-1]
+    span = first.name
+    if first is not last:
+        span += f" to {last.version}"
+    packages = packages_in(last)
+    hint = near(package, packages, likeness=_SLIP)
+    raise click.UsageError(
+        f"found no package {package} in {span}, expected {some_of(packages)}{hint}"
+    )
 
 
 def _follow_patch(

@@ -16,7 +16,7 @@ from patchkit.analysis.status.node import look
 from patchkit.analysis.status.patches import idle_patches, tally
 from patchkit.analysis.status.picture import Picture, draw
 from patchkit.analysis.status.process_status import ProcessStatus
-from patchkit.analysis.status.runs import discard_run, new_run
+from patchkit.analysis.status.runs import discard_run, new_run, why_unwritable
 from patchkit.cli.health import contradictions
 from patchkit.cli.module_source import find_module
 from patchkit.cli.options import patches_option, selection_of, without_process
@@ -33,7 +33,7 @@ from patchkit.core.versions.installed import Versions
 from patchkit.errors import DeclarationError, PatchkitError
 from patchkit.registry import Registry, is_own_pack, packs_for
 from patchkit.runtime.reach.told_rows import environment_of
-from patchkit.settings import Settings
+from patchkit.settings import Settings, is_switched_off
 
 
 @click.command(
@@ -57,10 +57,10 @@ def command(argv: tuple[str, ...], packs: tuple[str, ...]) -> int:
       patchkit run --patches mine.patches -- ./start.sh
       PATCHKIT_LOG=info patchkit run -- python -m my.benchmark
     """  # noqa: D301 - \b is click's mark for a paragraph to leave as it is
-    settings = Settings.read()
-    if not settings.enabled:
+    if is_switched_off(os.environ):
         say("PATCHKIT=0: the command runs without patches")
         return execute(argv, os.environ)
+    settings = Settings.read()
     _check(settings, packs)
     own_packs = [pack for pack in packs_for(settings, packs) if not is_own_pack(pack)]
     journal = settings.journal or str(new_run(argv))
@@ -186,19 +186,20 @@ def _say_result(journal: str, started: float, status_command: str) -> None:
     """
     try:
         seen = look(journal, [engine.signs for engine in installed_engines()])
-        for line in _result_lines(draw([seen]), started, status_command):
+        for line in _result_lines(draw([seen]), journal, started, status_command):
             say(line)
     except (OSError, PatchkitError, ValueError, KeyError) as error:
         say(f"journals in {journal} cannot be read: {error}")
 
 
 def _result_lines(
-    picture: Picture, started: float, status_command: str
+    picture: Picture, journal: str, started: float, status_command: str
 ) -> tuple[str, ...]:
     """Return the lines about the processes of this run, and the first finding about them.
 
     Args:
         picture: What the journals say; the folder may also have those of earlier runs.
+        journal: The folder.
         started: When this run was started, in seconds since the epoch.
         status_command: The command that shows more.
     """
@@ -209,7 +210,8 @@ def _result_lines(
         if (process.started or started) >= started
     ]
     if not processes:
-        return ("no Python process was started that patchkit could reach",)
+        nobody = "no Python process was started that patchkit could reach"
+        return (why_unwritable(Path(journal)) or nobody,)
     counts = f"{_counts(picture, processes)} in {count(len(processes), 'process')}"
     messages = [
         finding.message

@@ -103,7 +103,7 @@ class Project:
                     parts = file.parent.relative_to(folder).parts
                     is_module = all(map(str.isidentifier, parts))
                     # patchkit's own packs are read anyway.
-                    if is_module and parts[0] != "patchkit" and _holds_rows(file):
+                    if is_module and parts[0] != "patchkit" and holds_rows(file):
                         packs[".".join(parts)] = None
         return list(packs)
 
@@ -154,8 +154,12 @@ def entry_points_of(project: Project, group: str) -> list[str]:
     return [str(value) for value in tables.values()]
 
 
-def _holds_rows(file: Path) -> bool:
-    """Whether a file assigns `PATCHES`, with or without an annotation, by its text."""
+def holds_rows(file: Path) -> bool:
+    """Whether a file assigns `PATCHES`, with or without an annotation, by its text.
+
+    Args:
+        file: The file; one that cannot be read assigns nothing.
+    """
     try:
         source = file.read_bytes()
     except OSError:

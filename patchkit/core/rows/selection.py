@@ -14,7 +14,7 @@ from patchkit.core.versions.requirements import (
     plain_name,
     written_bounds,
 )
-from patchkit.errors import SettingsError, VersionError, near, some_of
+from patchkit.errors import PatchNameError, VersionError, near, some_of
 from patchkit.settings import Settings
 
 
@@ -26,7 +26,7 @@ def check_names(settings: Settings, names: Collection[str]) -> None:
         names: the names of all patches.
 
     Raises:
-        SettingsError: a name is none of these.
+        PatchNameError: a name is none of these.
     """
     _check_names("PATCHKIT_ONLY", settings.only or (), names)
     _check_names("PATCHKIT_DISABLE", settings.disabled, names)
@@ -41,7 +41,7 @@ def _check_names(
             declared = some_of(sorted(names), name)
             hint = near(name, names) or f": {declared}"
             expected = f"expected a patch's name{hint}"
-            raise SettingsError(f"{variable}: found {name!r}, {expected}")
+            raise PatchNameError(f"{variable}: found {name!r}, {expected}")
 
 
 class Reviewer(Protocol):

@@ -15,6 +15,7 @@ from patchkit.core.rows.declaration import Change, Role, Row
 from patchkit.errors import (
     ApplyError,
     DependencyError,
+    PatchNameError,
     SettingsError,
     VersionError,
 )
@@ -341,10 +342,10 @@ class PatchStates:
                 # Leaving out this patch does not help where all patches fail alike.
                 if not isinstance(patch.error, (SettingsError, VersionError)):
                     ways += f"; PATCHKIT_DISABLE={patch.name} leaves the patch out"
-                text = (
-                    f"{_failure(patch)}. The process stops, as it would run half "
-                    f"patched. {ways}."
-                )
+                failure = _failure(patch)
+                if not failure.endswith("?"):
+                    failure += "."
+                text = f"{failure} The process stops, as it would run half patched. {ways}."
                 raise ApplyError(text, patch.name) from patch.error
 
     def _reason_to_fail(self) -> str | None:
@@ -368,7 +369,8 @@ class PatchStates:
 
 def _failure(patch: PatchState) -> str:
     """Describe the failure of a required patch, for messages."""
-    if isinstance(patch.error, DependencyError):
+    # All patches fail alike: the one that is due first is not to blame.
+    if isinstance(patch.error, (DependencyError, PatchNameError)):
         return f"no patch can be applied: {patch.error}"
     reason = patch.reason.removesuffix(".")
     return f"required patch {patch.name} ({patch.body}) failed: {reason}"

@@ -24,7 +24,7 @@ from patchkit.runtime.process.roles import (
 )
 from patchkit.runtime.process.session import Session
 from patchkit.runtime.reach.hooks import watch_children, watch_compilers, watch_entries
-from patchkit.settings import Settings
+from patchkit.settings import Settings, is_switched_off
 
 
 class _ProcessState(Record, frozen=False):
@@ -87,9 +87,10 @@ def arm(roles: frozenset[Role] | None = None, *, by: str = "") -> Session | None
     armed = current()
     if armed is not None:
         return armed
-    settings = Settings.read()
-    if not settings.enabled or is_resource_tracker():
+    # The switch comes first: with PATCHKIT=0, no other variable may stop the program.
+    if is_switched_off(os.environ) or is_resource_tracker():
         return None
+    settings = Settings.read()
     # If a block has borrowed a session, it is there already, and becomes the armed one.
     session, is_first = _take_to_arm(_state.session or _make(settings), by)
     if is_first:

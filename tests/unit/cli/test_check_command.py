@@ -61,6 +61,23 @@ def test_a_version_that_contradicts_what_is_installed_is_said(
     assert "packaging 1.0 (PATCHKIT_VERSIONS), but " in said
 
 
+@pytest.mark.parametrize("variable", ["PATCHKIT_DISABLE", "PATCHKIT_ONLY"])
+def test_a_variable_that_names_no_patch_is_said(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` ends as it would, and warns of a name at which every process would stop."""
+    words = ["check", "p", "--releases", "up==1.0"]
+    monkeypatch.setenv(variable, "p")
+    assert main(words) == 0
+    assert variable not in capsys.readouterr().err
+    monkeypatch.setenv(variable, "pp")
+    assert main(words) == 0
+    assert capsys.readouterr().err == (
+        f"patchkit: no patch can be applied: {variable}: found 'pp', expected a patch's name; "
+        "did you mean p?\n"
+    )
+
+
 def test_the_gravest_finding_is_the_one_to_explain(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,6 +143,7 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["check", "--wheel", "none.whl"], "found no file 'none.whl'"),
         (["check", "--releases", "up>9"], "found no release that 'up>9' allows"),
         (["check", "--releases", "up>9"], "the newest of up is 3.0"),
+        (["check", "--releases", "upp>9"], "; did you mean up?"),
         (["check", "--releases", "up>>9"], "expected a name with bounds"),
         (
             ["check", "--releases", "up", "--lock", "none.lock"],
@@ -135,7 +153,16 @@ def test_check_of_a_tree_and_of_a_wheel(
         (["check", "q"], "no patch is named 'q'"),
         (["history", "up.mod:"], "expected a target"),
         (["history", "nowhere.mod:f"], "nowhere"),
-        (["diff", "p", "--to", "7"], "found no release up 7"),
+        (
+            ["history", "upp.mod:f", "--releases", "up"],
+            "found no package upp in up 1.0 to 3.0, expected up; did you mean up?",
+        ),
+        (["diff", "p", "--to", "7"], "found no release up 7, expected one such as 3.0"),
+        (["fit", "./nope", "--releases", "up"], "found no folder './nope', expected"),
+        (
+            ["fit", "./pack", "--releases", "up"],
+            "./pack does not use up; pack is a pack of patches, which 'patchkit check",
+        ),
         (["matrix", "--releases", "nowhere"], "nowhere"),
     ],
 )

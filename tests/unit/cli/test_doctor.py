@@ -311,11 +311,17 @@ def test_a_release_without_plugins_does_not_load_ours(
 
 
 def test_run_is_seen_from_inside() -> None:
-    """A process that `patchkit run` has started says so."""
-    inside = ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"})
-    assert way(inside, "patchkit run")["mark"] == "ok"
-    outside = ways_in({"PYTHONPATH": "/x"})
-    assert way(outside, "patchkit run")["mark"] == "note"
+    """A process that `patchkit run`, or its folder on PYTHONPATH, has armed says so."""
+    inside = way(ways_in({"PYTHONPATH": f"{SITECUSTOMIZE_FOLDER}:/x"}), "patchkit run")
+    assert inside["mark"] == "ok"
+    assert inside["message"] == (
+        "active: PYTHONPATH has its folder, from 'patchkit run' or as this environment sets it"
+    )
+    former = SITECUSTOMIZE_FOLDER.replace("/runtime/bootstrap", "/bootstrap")
+    assert way(ways_in({"PYTHONPATH": former}), "patchkit run") == inside
+    outside = way(ways_in({"PYTHONPATH": "/x"}), "patchkit run")
+    assert outside["mark"] == "note"
+    assert outside["message"] == "not active: PYTHONPATH does not have its folder"
 
 
 def test_a_bootstrap_is_active_with_its_variable(tmp_path: Path) -> None:

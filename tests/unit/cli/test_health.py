@@ -109,6 +109,42 @@ def test_a_pack_in_this_folder_that_nothing_names_is_a_warning(
     assert checks(capsys, "--patches", "corp_patches")["corp_patches"][0] == "ok"
 
 
+def test_a_pack_that_is_read_by_another_name_is_no_warning(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    write_pack: Callable[..., Path],
+) -> None:
+    """With PYTHONPATH=config, `hotfix` is the file that is `config.hotfix` from this folder."""
+    monkeypatch.chdir(tmp_path)
+    folder = write_pack("config.hotfix", pack_source(ROW))
+    (folder / "patch_a.py").write_text(BODY)
+    assert checks(capsys)["config.hotfix"][0] == "warn"
+    monkeypatch.syspath_prepend(str(tmp_path / "config"))
+    monkeypatch.setenv("PATCHKIT_PATCHES", "hotfix")
+    lines = checks(capsys)
+    assert lines["hotfix"][0] == "ok"
+    assert "config.hotfix" not in lines
+
+
+@pytest.mark.usefixtures("project", "_plugin")
+def test_only_engines_that_are_here_have_a_plugin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plugin for an engine that is not installed is no way in, and nothing to warn of."""
+    lines = checks(capsys)
+    assert lines["vLLM plugin"][0] == "warn"
+    assert "SGLang plugin" not in lines
+    find = Versions.find
+    names = {"sglang": "click", "vllm": "not-installed-here"}
+    monkeypatch.setattr(
+        Versions, "find", lambda self, name: find(self, names.get(name, name))
+    )
+    lines = checks(capsys)
+    assert "vLLM plugin" not in lines
+    assert lines["SGLang plugin"][0] == "warn"
+
+
 def test_a_variable_beside_another_installed_version_is_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

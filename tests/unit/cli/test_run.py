@@ -129,6 +129,20 @@ def test_patchkit_beside_the_command_comes_last_on_the_path(python: Python) -> N
     )
 
 
+def test_the_folder_of_patchkit_0_2_still_arms(python: Python, tmp_path: Path) -> None:
+    """0.2.0 had the folder `run` elsewhere, and its pages named that for PYTHONPATH."""
+    (tmp_path / "sitecustomize.py").write_text("MINE = 'imported'\n")
+    old_folder = REPOSITORY / "patchkit" / "bootstrap" / "run"
+    path = f"{old_folder}:{tmp_path}"
+    run = report(python("-c", SAY, PYTHONPATH=path))
+    assert (run["armed"], run["sitecustomize"]) == (True, "imported")
+    folders = run["path"]
+    assert isinstance(folders, list)
+    assert not {str(old_folder), SITECUSTOMIZE_FOLDER}.intersection(folders)
+    both = report(python("-c", SAY, PYTHONPATH=f"{SITECUSTOMIZE_FOLDER}:{path}"))
+    assert (both["armed"], both["sitecustomize"]) == (True, "imported")
+
+
 def test_packs_named_by_hand_travel(
     patchkit_run: Python, write_pack: Callable[..., Path]
 ) -> None:
@@ -193,11 +207,37 @@ def test_a_journal_that_is_set_is_kept_and_absolute(
     assert environ["PATCHKIT_JOURNAL"] == str(tmp_path / "mine")
 
 
+def test_a_journal_that_cannot_be_written_tells_nothing(
+    patchkit_run: Python, tmp_path: Path
+) -> None:
+    """Where no journal can be written, nobody knows whether a process was patched."""
+    (tmp_path / "file").touch()
+    folder = str(tmp_path / "file" / "journals")
+    child = patchkit_run("--", sys.executable, "say.py", PATCHKIT_JOURNAL=folder)
+    assert report(child)["armed"] is True
+    assert f"\npatchkit: no journal can be written to {folder}" in child.stderr
+    assert "no Python process was started" not in child.stderr
+
+
 def test_patchkit_0_runs_the_command_without(patchkit_run: Python) -> None:
     """PATCHKIT=0 wins: the command runs as it would have."""
     child = patchkit_run("--", sys.executable, "say.py", PATCHKIT="0")
     assert report(child)["armed"] is False
     assert "without patches" in child.stderr
+
+
+def test_patchkit_0_minds_no_other_variable(
+    patchkit_run: Python, python: Python
+) -> None:
+    """With PATCHKIT=0 a malformed setting stops neither the command nor an armed process."""
+    malformed = {"PATCHKIT_ON_FAILURE": "sotp", "PATCHKIT_VERIFY": "abc"}
+    child = patchkit_run("--", "echo", "ran", PATCHKIT="0", **malformed)
+    assert (child.returncode, child.stdout) == (0, "ran\n")
+    environ = {"PYTHONPATH": SITECUSTOMIZE_FOLDER, "PATCHKIT": " 0 ", **malformed}
+    code = "import sys; print('patchkit' in sys.modules)"
+    child = python("-c", code, **environ)
+    # Not even imported: a patchkit that is damaged stops nothing, either.
+    assert (child.returncode, child.stdout, child.stderr) == (0, "False\n", "")
 
 
 def test_exit_code_and_signals_are_the_commands_own(patchkit_run: Python) -> None:
@@ -448,7 +488,8 @@ def test_a_process_that_cannot_be_armed_stops(patchkit_run: Python) -> None:
     command = ["env", "PATCHKIT_PATCHES=no_such_pack", sys.executable, "say.py"]
     child = patchkit_run("--", *command)
     assert (child.returncode, child.stdout) == (2, "")
-    assert "this process is not patched: pack no_such_pack" in child.stderr
+    assert "this process is not patched, so it stops: pack no_such_pack" in child.stderr
+    assert "PATCHKIT_ON_FAILURE=warn lets it continue" in child.stderr
     assert "Traceback" not in child.stderr
 
 

@@ -52,17 +52,25 @@ def _arm_or_stop() -> None:
     try:
         _arm()
     except Exception as error:  # noqa: BLE001 - whatever it is, the process is not armed
+        stops = os.environ.get("PATCHKIT_ON_FAILURE", "").strip().lower() != "warn"
         if sys.stderr is not None:
             reason = " ".join(str(error).split("\n"))  # on one line
-            sys.stderr.write(f"patchkit: this process is not patched: {reason}\n")
+            text = f"patchkit: this process is not patched: {reason}"
+            if stops:
+                text = (
+                    f"patchkit: this process is not patched, so it stops: {reason}; "
+                    "PATCHKIT_ON_FAILURE=warn lets it continue"
+                )
+            sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
-        if os.environ.get("PATCHKIT_ON_FAILURE") != "warn":
+        if stops:
             os._exit(2)  # `sys.exit` raises an exception, too
 
 
 try:
     _step_aside()
 finally:  # also if the hidden `sitecustomize` raises: Python starts all the same
+    _is_off = os.environ.get("PATCHKIT", "").strip() == "0"
     # patchkit needs 3.10, but the command may start any Python.
-    if sys.version_info >= (3, 10):  # noqa: UP036
+    if sys.version_info >= (3, 10) and not _is_off:
         _arm_or_stop()

@@ -164,6 +164,22 @@ print(json.dumps([current(), up.mod.function(), start is multiprocessing.process
     assert upstream.entries() == []
 
 
+@pytest.mark.parametrize("way", ["auto", "vllm_plugin", "sglang_plugin"])
+def test_patchkit_0_minds_no_other_variable(upstream: World, way: str) -> None:
+    """With PATCHKIT=0 a malformed setting or a missing pack stops nothing, whatever the way in."""
+    code = "import patchkit.auto"
+    if way != "auto":
+        code = f"from patchkit.runtime.reach import {way}\n{way}.general()"
+    malformed = {
+        "PATCHKIT_ON_FAILURE": "sotp",
+        "PATCHKIT_VERIFY": "abc",
+        "PATCHKIT_VERSIONS": "vllm",
+        "PATCHKIT_PATCHES": "no_such_pack",
+    }
+    done = upstream.run("-c", f"{code}\nprint('ran')", PATCHKIT="0", **malformed)
+    assert (done.stdout, done.stderr) == ("ran\n", "")
+
+
 def test_a_malformed_setting_is_an_error_every_time(upstream: World) -> None:
     """`arm` raises the error again after somebody swallowed it: the process is not armed."""
     code = """
