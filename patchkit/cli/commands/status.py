@@ -1,5 +1,6 @@
 """`patchkit status`: show what is applied in every process, and whether ranks agree."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,7 +22,7 @@ from patchkit.core.engines.entry_points import installed_engines, installed_proc
 from patchkit.core.rows.declaration import Role
 from patchkit.core.rows.processes import ProcessTable
 from patchkit.errors import some_of
-from patchkit.settings import Settings
+from patchkit.settings import Settings, is_switched_off
 
 NodeReader = Callable[[], Sequence[dict[str, Any]]]
 """Reads the processes and the journals of each node, as a dict."""
@@ -167,7 +168,7 @@ def command(
 
 def _is_off() -> bool:
     """Whether patchkit is switched off, so that a probe passes; say so if it is."""
-    if Settings.read().enabled:
+    if not is_switched_off(os.environ):
         return False
     say("PATCHKIT is 0 here, so that there is nothing to ask of processes")
     return True
