@@ -297,7 +297,7 @@ def _notes(nodes: Iterable[NodeFacts], picture: Picture) -> list[str]:
     ]
     cut = [str(process.pid) for process in picture.processes if process.is_cut]
     if cut:
-        lacking = "journals that reached their limit, and lack what came later"
+        lacking = "journals that reached their limit: of what came later, only failures are told"
         notes.append(f"{lacking}: {', '.join(cut)}")
     return notes
 

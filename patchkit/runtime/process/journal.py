@@ -31,7 +31,11 @@ MAX_ENTRIES = 10_000
 is kept, which says what the process is and what was applied; of the others, the oldest go."""
 
 _BYTES_FOR_FULL = 100
-"""Space for the last line of a journal that has reached its limit."""
+"""Space for the line that says that a journal has reached its limit."""
+
+_URGENT = frozenset({"patch", "overwritten", "disagreement"})
+"""What a journal that has reached its limit still takes, in the last sixty-fourth of its size: a
+patch that fails then must not be told as applied."""
 
 _VERIFIED_LINE = '{{"event":"verified","time":{:.6f},"pid":{}}}\n'
 
@@ -74,7 +78,7 @@ class Journal:
         self.entries.append(entry)
         if len(self.entries) > MAX_ENTRIES:  # the oldest goes, after the first tenth
             del self.entries[MAX_ENTRIES // 10]
-        if self.directory is not None and not self._is_full:
+        if self.directory is not None and (not self._is_full or event in _URGENT):
             self._append(self.directory, _line(entry))
 
     def after_fork(self) -> None:
@@ -116,8 +120,11 @@ class Journal:
         lines = kept = self._unwritten + line
         if not is_kept:
             kept = self._unwritten
-        is_last = self._size + len(lines) > MAX_BYTES - _BYTES_FOR_FULL
-        if is_last:
+        size = self._size + len(lines)
+        if self._is_full and size > MAX_BYTES:
+            return False
+        becomes_full = not self._is_full and size > _room()
+        if becomes_full:
             lines = kept = _line({"event": "full", "time": time.time()})
         self._unwritten = b""
         try:
@@ -134,7 +141,7 @@ class Journal:
             else:
                 self._fall_behind(directory, kept, error)
             return False
-        self._is_full = is_last
+        self._is_full = self._is_full or becomes_full
         return True
 
     def _fall_behind(self, directory: str, lines: bytes, error: OSError) -> None:
@@ -165,7 +172,7 @@ class Journal:
 
     def _lines_in_memory(self) -> bytes:
         """Return the entries in memory as lines, as many as a file may hold."""
-        lines = b"".join(map(_line, self.entries))[: MAX_BYTES - _BYTES_FOR_FULL]
+        lines = b"".join(map(_line, self.entries))[: _room()]
         return lines[: lines.rfind(b"\n") + 1]
 
     def _rewrite(self, directory: str) -> None:
@@ -233,6 +240,11 @@ class Journal:
             yield fd
         finally:
             os.close(fd)
+
+
+def _room() -> int:
+    """Return how many bytes of a journal are for entries of any kind."""
+    return MAX_BYTES - MAX_BYTES // 64 - _BYTES_FOR_FULL
 
 
 def _absolute(directory: str) -> str | None:

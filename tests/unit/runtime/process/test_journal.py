@@ -252,6 +252,25 @@ def test_a_file_does_not_grow_beyond_its_limit(
     assert len(journal.entries) == 20
 
 
+def test_a_full_file_still_takes_what_goes_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A patch that fails after 4 MB of other entries is not told as applied; the limit holds."""
+    monkeypatch.setattr(journal_module, "MAX_BYTES", 64_000)
+    journal = Journal(str(tmp_path))
+    for number in range(2_000):
+        journal.write("child", child=number)
+    journal.write("patch", name="one", status="failed", reason="overwritten")
+    journal.write("child", child=1)
+    *_, full, failed = lines(tmp_path)[0]
+    assert (full["event"], failed["event"]) == ("full", "patch")
+    for _ in range(2_000):
+        journal.write("patch", name="one", status="failed", reason="overwritten")
+    (file,) = tmp_path.iterdir()
+    assert 63_000 < file.stat().st_size <= 64_000
+    assert lines(tmp_path)[0][-1] == {**failed, "time": lines(tmp_path)[0][-1]["time"]}
+
+
 def test_threads_write_whole_lines_into_one_file(tmp_path: Path) -> None:
     """Lines of several threads do not mix, and those of one thread keep their order."""
     journal = Journal(str(tmp_path))
