@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import kubernetes_validate
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
-from patchkit import Wrap
+from patchkit import Wrap, __version__
 from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[3] / "examples" / "kubernetes"
 OPERATORS = {"LeaderWorkerSet", "RayCluster", "RayService"}
-"""Kinds whose schemas are in no package: the pods in them are validated."""
+"""Kinds whose schemas are in no package: `studies/operator_schemas.py` validates them, and a test
+the pods in them."""
 
 
 def manifests() -> list[Any]:
@@ -67,6 +69,18 @@ def test_every_volume_that_is_mounted_is_there() -> None:
             mount["name"] for each in containers for mount in each["volumeMounts"]
         }
         assert mounted == volumes
+
+
+def test_the_init_containers_install_this_version() -> None:
+    """A manifest and the settings it relies on are those of one release."""
+    (data,) = [
+        manifest["data"]
+        for manifest in manifests()
+        if manifest["metadata"]["name"] == "packs"
+    ]
+    (line,) = data["requirements.txt"].split()
+    assert Requirement(line).name == "vllm-patchkit"
+    assert str(Requirement(line).specifier) == f"=={__version__}"
 
 
 def test_the_pack_in_the_config_map_can_be_read(
