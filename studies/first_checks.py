@@ -3,6 +3,9 @@
 The one is a `check` of sixty rows for functions of the installed transformers, drawn at random, on
 all its releases from 4.0 on. The other is a `fit` of what vllm-omni uses on 21 releases of vLLM.
 Fetching is included, so that the index and the network count; nothing else should run meanwhile.
+
+Each is compared with a floor: another process that has all fetched files at hand, and parses each
+of them once.
 """
 
 from __future__ import annotations
@@ -40,6 +43,24 @@ _ROW = """    Patch(
     ),
 """
 _BODY = "def around(wrapped, instance, args, kwargs):\n    return wrapped(*args, **kwargs)\n"
+_FLOOR = """
+import ast, gc, sys, zlib
+from pathlib import Path
+gc.disable()
+count = size = 0
+for file in Path(sys.argv[1]).rglob("*"):
+    # An entry of the cache has a hash before its packed content. Data is kept as JSON.
+    text = zlib.decompress(file.read_bytes()[32:]) if file.is_file() else b"{"
+    if not text.startswith((b"{", b"[")):
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        count += 1
+        size += len(text)
+print(f"floor: {count:,} files, {size / 1e6:.0f} MB", file=sys.stderr)
+"""
+_FIRST, _FLOOR_CASE, _KEPT = "empty cache", "each fetched file parsed once", "all kept"
 
 
 class Cost(NamedTuple):
@@ -96,10 +117,10 @@ def write_pack(folder: Path, targets: Sequence[str]) -> None:
 
 
 def cost_of(arguments: Sequence[str], folder: Path, cache: Path) -> Cost:
-    """Run a command of patchkit in a new process.
+    """Run a command of Python in a new process.
 
     Args:
-        arguments: Those of the command.
+        arguments: Those of Python.
         folder: The current folder, which holds the pack.
         cache: The folder of the cache.
 
@@ -110,7 +131,7 @@ def cost_of(arguments: Sequence[str], folder: Path, cache: Path) -> Cost:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "patchkit", *arguments],
+        [sys.executable, *arguments],
         env=environ,
         cwd=folder,
         stdout=subprocess.DEVNULL,
@@ -124,24 +145,42 @@ def cost_of(arguments: Sequence[str], folder: Path, cache: Path) -> Cost:
     return Cost(wall, used)
 
 
-def tell(label: str, costs: Sequence[Cost]) -> None:
-    """Print the medians and the extremes of some runs.
+def spread(values: Sequence[float], unit: str) -> str:
+    """Spell the median of some values, and in brackets their quartiles.
 
     Args:
-        label: What ran.
-        costs: What each run took.
+        values: Two or more.
+        unit: Written behind the median.
+
+    Returns:
+        Such as `36.2 s (36.0 to 36.4)`.
     """
-    words = []
-    for name, values in zip(Cost._fields, zip(*costs, strict=True), strict=True):
-        median = statistics.median(values)
-        words.append(f"{name} {median:.1f} s ({min(values):.1f} to {max(values):.1f})")
-    print(f"{label}: {', '.join(words)}", flush=True)
+    first, median, third = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{median:.3g}{unit} ({first:.3g} to {third:.3g})"
+
+
+def tell(label: str, costs: dict[str, list[Cost]]) -> None:
+    """Print what the cases of a command took, and its ratios to the floor.
+
+    Args:
+        label: The command.
+        costs: What each run took, by the case, one for each round.
+    """
+    print(label)
+    for case, of_case in costs.items():
+        wall = spread([cost.wall for cost in of_case], " s")
+        cpu = spread([cost.cpu for cost in of_case], " s")
+        print(f"  {case}: wall {wall}, CPU {cpu}", flush=True)
+    pairs = list(zip(costs[_FIRST], costs[_FLOOR_CASE], strict=True))
+    wall = spread([first.wall / floor.wall for first, floor in pairs], "")
+    cpu = spread([first.cpu / floor.cpu for first, floor in pairs], "")
+    print(f"  against the floor: wall x{wall}, CPU x{cpu}", flush=True)
 
 
 def main() -> None:
     """Run both looks in turns, and print what they took."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
     rounds = parser.parse_args().rounds
     targets = list(functions_of("transformers"))
     random.Random(0).shuffle(targets)
@@ -153,15 +192,22 @@ def main() -> None:
         f"check, {ROWS} rows, {CHECKED}": check,
         f"fit {distribution}, {releases}": fit,
     }
-    costs: dict[str, list[Cost]] = {}
+    costs: dict[str, dict[str, list[Cost]]] = {label: {} for label in commands}
     for _ in range(rounds):
         for label, arguments in commands.items():
             with tempfile.TemporaryDirectory(prefix="patchkit-study-") as name:
                 folder = Path(name)
+                cache = folder / "cache"
                 write_pack(folder, targets[:ROWS])
-                for state in ("empty cache", "all kept"):
-                    cost = cost_of(arguments, folder, folder / "cache")
-                    costs.setdefault(f"{label}, {state}", []).append(cost)
+                looked = ["-m", "patchkit", *arguments]
+                cases = {
+                    _FIRST: looked,
+                    _FLOOR_CASE: ["-c", _FLOOR, str(cache)],
+                    _KEPT: looked,
+                }
+                for case, command in cases.items():
+                    cost = cost_of(command, folder, cache)
+                    costs[label].setdefault(case, []).append(cost)
     for label, of_label in costs.items():
         tell(label, of_label)
 

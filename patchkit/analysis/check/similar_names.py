@@ -51,7 +51,7 @@ def did_you_mean(
 def _similar(target: Target, release: CheckedRelease, likeness: float) -> list[Target]:
     """Find targets with similar names: in the same module, or if there is no such, in others."""
     modules = release.resolver.modules
-    if modules.get(target.module) is None:
+    if target.module not in modules:
         return _in_other_modules(target, release)
     if not target.qualname:
         return []  # the module itself is there

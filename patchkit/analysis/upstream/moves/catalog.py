@@ -339,10 +339,10 @@ class Catalog:
         Returns:
             The file; None where the module is absent, or has no file.
         """
-        tree = self._modules.get(name)
-        if tree is None or not tree.path:
+        path = self._modules.path(name)
+        if not path:
             return None
-        return self.file(tree.path)
+        return self.file(path)
 
 
 def nearness(first: str, second: str) -> float:

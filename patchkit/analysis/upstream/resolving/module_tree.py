@@ -164,6 +164,21 @@ class Modules:
         """
         return _remembered(self._trees, name, lambda: self._read(name))
 
+    def path(self, name: str) -> str | None:
+        """Return the path of a module's file, without reading it.
+
+        Args:
+            name: The absolute name of the module.
+
+        Returns:
+            '' for a namespace package; None if the release has no Python source of the module.
+        """
+        location = self._locate(name)
+        if location is None:
+            return None
+        path, _ = location
+        return path
+
     def covers(self, name: str) -> bool:
         """Whether a module, if it existed, would belong to this release.
 

@@ -99,11 +99,11 @@ def test_a_thread_that_is_interrupted_while_it_waits_gives_its_turn_up(
     """Ctrl-C ends the wait of the main thread: those behind it would else wait for ever."""
     scan = SharedScan()
 
-    def interrupted(_: threading.Event) -> None:
+    def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
     with scan.turn(Stop(0, "m00")), monkeypatch.context() as patch:
-        patch.setattr(threading.Event, "wait", interrupted)
+        patch.setattr(f"{SharedScan.__module__}._Waiting.wait", interrupted)
         with pytest.raises(KeyboardInterrupt), scan.turn(Stop(0, "m01")):
             pass
     visited: list[str] = []
