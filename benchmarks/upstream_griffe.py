@@ -18,6 +18,7 @@ from benchmarks.measure import in_turns
 from benchmarks.results import Aim, Result, lines_of
 from benchmarks.traffic import MeteredLibrary
 from benchmarks.upstream_index import PATHS
+from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.opening import on_index
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.releases import Library
@@ -147,7 +148,8 @@ def answer(place: Path, targets: list[str]) -> int:
     with library:
         subject = on_index(_RELEASE, library)[0]
         wanted = [Target.parse(one) for one in targets]
-        subject.learn(wanted)
+        faults = learn_all([subject], lambda _: wanted)  # as `check` does
+        assert not faults, faults
         lacking = [one for one in wanted if subject.facts(one).signature is None]
         assert not lacking, lacking
         return library.web.moved

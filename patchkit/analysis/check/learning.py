@@ -78,8 +78,9 @@ def in_parallel(
     """
     with no_collection():
         results = for_each(releases, work, progress, second)
-    for store in {release.store for release in releases if release.store}:
-        store.parsed.forget()
-        store.keep_conclusions(merge=second is not None)
+        # Before a collection, which would look at every node of the trees.
+        for store in {release.store for release in releases if release.store}:
+            store.parsed.forget()
+            store.keep_conclusions(merge=second is not None)
     names = [release.name for release in releases]
     return dict(zip(names, results, strict=True))

@@ -17,6 +17,7 @@ from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.releases import Library, find_versions
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.health import contradictions
@@ -88,18 +89,19 @@ def command(
     pages.check_output(form, output)
     for warning in contradictions(Settings.read()):
         say(warning)
-    report, diffs = check_patches(
-        names,
-        packs,
-        release_options,
-        lock,
-        library,
-        selection=CodeSelection(select, ignore),
-        inverse=inverse,
-        with_diffs=form == "html",
-    )
-    pages.write_report(report, form, output, lambda: check_json(report), diffs)
-    return int(not report.is_fine)
+    with no_collection():
+        report, diffs = check_patches(
+            names,
+            packs,
+            release_options,
+            lock,
+            library,
+            selection=CodeSelection(select, ignore),
+            inverse=inverse,
+            with_diffs=form == "html",
+        )
+        pages.write_report(report, form, output, lambda: check_json(report), diffs)
+        return int(not report.is_fine)
 
 
 def _refuse_nothing_checked(

@@ -8,11 +8,12 @@ import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import urllib3
 from urllib3 import exceptions
+from urllib3.util.ssl_ import create_urllib3_context
 
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
@@ -22,6 +23,9 @@ from patchkit.analysis.upstream.reading.replies import (
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UnreachableError, UpstreamError
+
+if TYPE_CHECKING:
+    import ssl
 
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
@@ -43,6 +47,7 @@ class _ManagerKey(NamedTuple):
 
     proxy: str
     is_trusted: bool
+    is_secure: bool
 
 
 class Connections:
@@ -178,7 +183,8 @@ class Connections:
         host = parts.hostname or ""
         port = parts.port or _DEFAULT_PORTS.get(parts.scheme, _OTHER_PORT)
         is_trusted = self._settings.trusts(host, port)
-        key = _ManagerKey(self._proxy(parts.scheme, host), is_trusted)
+        proxy = self._proxy(parts.scheme, host)
+        key = _ManagerKey(proxy, is_trusted, is_secure=parts.scheme == "https")
         with self._lock:
             if key not in self._managers:
                 self._managers[key] = self._new_manager(key)
@@ -223,13 +229,41 @@ class Connections:
             "cert_reqs": "CERT_REQUIRED",
             "cert_file": settings.client_cert,
         }
-        if settings.cert:
-            kind = "ca_cert_dir" if Path(settings.cert).is_dir() else "ca_certs"
-            options[kind] = settings.cert
+        if key.is_secure and not key.is_trusted:
+            options["ssl_context"] = _context(settings.cert)
         if key.is_trusted:
             options["cert_reqs"] = "CERT_NONE"
             urllib3.disable_warnings(exceptions.InsecureRequestWarning)
         return options
+
+
+def _context(authorities: str | None) -> "ssl.SSLContext | None":
+    """Return a TLS context, for all connections of a manager.
+
+    If each connection made its own, it would read all certificates again, which takes 16 ms.
+
+    Args:
+        authorities: A bundle or directory of certificate authorities; None for the system's.
+
+    Returns:
+        None if this Python has no `ssl`: urllib3 then says so.
+
+    Raises:
+        SSLError: They cannot be read.
+    """
+    try:
+        context = create_urllib3_context()
+    except TypeError:
+        return None
+    if authorities is None:
+        context.load_default_certs()
+        return context
+    kind = "capath" if Path(authorities).is_dir() else "cafile"
+    try:
+        context.load_verify_locations(**{kind: authorities})
+    except OSError as error:
+        raise exceptions.SSLError(error) from error
+    return context
 
 
 def _release(response: urllib3.BaseHTTPResponse) -> None:
