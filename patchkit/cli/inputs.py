@@ -10,6 +10,7 @@ from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.opening import archive, installed, on_index, tree
 from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.cli import options
 from patchkit.cli.options import ReleaseOptions, choose
@@ -43,9 +44,14 @@ def _note_machine(
 
 
 def _open_library(ctx: click.Context, _: click.Parameter, offline: bool) -> Library:
-    """Open the library of releases, as the value of `--offline`; the context closes it."""
+    """Open the library of releases, as the value of `--offline`; the context closes it.
+
+    Until then, no garbage is collected: a command that reads releases makes many objects, and ends
+    soon.
+    """
     machine = Machine(**ctx.meta.get(_MACHINE, {}))
     machine.check()
+    ctx.with_resource(no_collection())
     return ctx.with_resource(Library(offline=offline, machine=machine, notice=say))
 
 

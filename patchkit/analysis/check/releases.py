@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from patchkit.analysis.check.fact_store import FactStore
-from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.facts import Facts, facts_of
 from patchkit.analysis.upstream.moves.catalog import REACH
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult, MoveSearch
@@ -134,14 +133,11 @@ class CheckedRelease:
             targets: the targets.
         """
         missing = self.unknown(targets)
-        if not missing:
+        if missing and self.store:
+            self._conclude(missing, self.store)
             return
-        with no_collection():
-            if self.store:
-                self._conclude(missing, self.store)
-                return
-            for target in missing:
-                self._facts[target] = facts_of(self.resolver, target, brief=self.brief)
+        for target in missing:
+            self._facts[target] = facts_of(self.resolver, target, brief=self.brief)
 
     def unknown(self, targets: Iterable[Target]) -> list[Target]:
         """Return the targets that were not looked up yet, each once.

@@ -17,7 +17,6 @@ from patchkit.analysis.check.findings import Finding, Report
 from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import Commands
-from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.releases import Library, find_versions
 from patchkit.cli import inputs, options, pages
 from patchkit.cli.health import contradictions
@@ -89,19 +88,18 @@ def command(
     pages.check_output(form, output)
     for warning in contradictions(Settings.read()):
         say(warning)
-    with no_collection():
-        report, diffs = check_patches(
-            names,
-            packs,
-            release_options,
-            lock,
-            library,
-            selection=CodeSelection(select, ignore),
-            inverse=inverse,
-            with_diffs=form == "html",
-        )
-        pages.write_report(report, form, output, lambda: check_json(report), diffs)
-        return int(not report.is_fine)
+    report, diffs = check_patches(
+        names,
+        packs,
+        release_options,
+        lock,
+        library,
+        selection=CodeSelection(select, ignore),
+        inverse=inverse,
+        with_diffs=form == "html",
+    )
+    pages.write_report(report, form, output, lambda: check_json(report), diffs)
+    return int(not report.is_fine)
 
 
 def _refuse_nothing_checked(

@@ -178,20 +178,26 @@ def _calls_with_name(
 
     Nearly every module passes its name to the same function, one that makes loggers.
     """
+    for node in tree.remember_with_file("passing name", lambda: _passing_name(tree)):
+        owner, _, name = dotted(node.func).rpartition(".")
+        called = function_called(lookup, tree, owner, name)
+        if called is None:
+            continue
+        maker = called.tree
+        key = matches.__name__
+        if maker.remember_with_file(key, functools.partial(matches, maker.source)):
+            yield node
+
+
+def _passing_name(tree: ModuleTree) -> list[ast.Call]:
+    """List the calls of a module whose first argument is its name."""
+    calls = []
     for statement in tree.tree.body:
         for node in expressions(statement):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            if dotted(node.args[0]) != "__name__":
-                continue
-            owner, _, name = dotted(node.func).rpartition(".")
-            called = function_called(lookup, tree, owner, name)
-            if called is None:
-                continue
-            maker = called.tree
-            key = matches.__name__
-            if maker.remember_with_file(key, functools.partial(matches, maker.source)):
-                yield node
+            if isinstance(node, ast.Call) and node.args:
+                if dotted(node.args[0]) == "__name__":
+                    calls.append(node)
+    return calls
 
 
 def _gives_getattr(source: bytes) -> bool:
