@@ -194,9 +194,10 @@ def _passing_name(tree: ModuleTree) -> list[ast.Call]:
     calls = []
     for statement in tree.tree.body:
         for node in expressions(statement):
-            if isinstance(node, ast.Call) and node.args:
-                if dotted(node.args[0]) == "__name__":
-                    calls.append(node)
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if dotted(node.args[0]) == "__name__":
+                calls.append(node)
     return calls
 
 

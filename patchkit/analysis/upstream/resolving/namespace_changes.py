@@ -33,8 +33,8 @@ _MAY_REACH = {
 }
 """More of it: words, each with a pattern that tells it from other uses of the word.
 
-A pattern begins with a fixed text, and looks back for what comes before: such a search takes a tenth
-of the time. `vars(module)` needs something else of these that leads to the module.
+A pattern that begins with a fixed text is searched for fastest, so it looks back for what comes
+before. `vars(module)` needs something else of these that leads to the module.
 """
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _READING = frozenset(
