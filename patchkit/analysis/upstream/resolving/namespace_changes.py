@@ -15,11 +15,8 @@ from patchkit.analysis.upstream.resolving.syntax import (
     spelled_keys,
 )
 
-_REACHES = (
-    b"import_module(__name__)",
-    b"__import__(__name__)",
-    b"global_enum",
-    b"_convert_(",
+_REACHES = tuple(
+    b"import_module(__name__) __import__(__name__) global_enum _convert_(".split()
 )
 """What the text of a module has if its code may reach its namespace; most modules have none."""
 _MAY_REACH = {
@@ -122,10 +119,8 @@ def _may_reach(source: bytes) -> bool:
     """Whether the text of a module has what code needs to reach the module's namespace."""
     if any(word in source for word in _REACHES):
         return True
-    return any(
-        word in source and pattern.search(source)
-        for word, pattern in _MAY_REACH.items()
-    )
+    pairs = _MAY_REACH.items()
+    return any(word in source and pattern.search(source) for word, pattern in pairs)
 
 
 @dataclass
