@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from analysis.check.released import find_only_in, write_wheels
 from support.packages import row, world
 
 from patchkit.cli import main
+from patchkit.cli.commands import fit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,3 +123,20 @@ def test_a_machine_that_cannot_be_read_is_wrong_use(
     """One line says what was found and expected, and the exit code is 2."""
     assert main(["fit", "theirs", "--of", "up", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_no_garbage_is_collected_while_releases_are_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even before and after targets are looked up; the caller's garbage is again."""
+    seen: list[bool] = []
+    open_package = fit.open_package
+
+    def watched(*arguments: Any) -> object:
+        seen.append(gc.isenabled())
+        return open_package(*arguments)
+
+    monkeypatch.setattr(fit, "open_package", watched)
+    main(["fit", "theirs", "--of", "up"])
+    assert seen == [False]
+    assert gc.isenabled()

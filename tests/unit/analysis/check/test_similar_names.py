@@ -10,6 +10,7 @@ from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.core.rows.target import Target
 
 if TYPE_CHECKING:
+    import pytest
     from support.packages import World
 
 
@@ -40,3 +41,13 @@ def test_a_slip_in_an_open_class_is_told_before_look_by_hand(world: World) -> No
         "did you mean up.mod:C.get_size? Otherwise, check it by hand"
     )
     assert findings["other"].fix.startswith("check it by hand")
+
+
+def test_similar_names_are_found_without_parsing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A check of many rows asks for names of as many modules, whose trees are forgotten by then."""
+    release = subject("1", mod="def compute(): ...\n")
+    monkeypatch.setattr("patchkit.analysis.upstream.reading.files.parse", None)
+    hint = did_you_mean(Target("up.mod", "compite"), release)
+    assert hint == "; did you mean up.mod:compute?"

@@ -14,6 +14,7 @@ from support.odd_places import ending_in
 from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL
+from patchkit.analysis.upstream.reading import connections as connections_module
 from patchkit.analysis.upstream.reading import web as web_module
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -58,6 +59,41 @@ def test_a_certificate_in_the_bundle_of_cert_is_trusted(
     """Pip's `cert` names a file of authorities; a server that one of them vouches for is read."""
     content = read(buyer, indexes=(f"{secure.url}/simple",), cert=str(CERTIFICATE))
     assert content == archives.FILES["up/core.py"]
+
+
+def test_certificates_are_read_once(
+    buyer: Customer, secure: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many connections there are: one that breaks off is followed by another."""
+    secure.behaviours[WHEEL.format("1.0")] = "cut-once"
+    made: list[object] = []
+    make = connections_module.create_urllib3_context
+
+    def counted() -> object:
+        made.append(make())
+        return made[-1]
+
+    monkeypatch.setattr(connections_module, "create_urllib3_context", counted)
+    indexes = (f"{secure.url}/simple",)
+    with buyer.library(indexes=indexes, cert=str(CERTIFICATE)) as library:
+        [broken] = find_releases("up", library)
+        with pytest.raises(UpstreamError, match="in the middle"):
+            broken.source.read("up/core.py")
+        [whole] = find_releases("up", library)
+        assert whole.source.read("up/core.py")
+    assert len(secure.clients) > 1
+    assert len(made) == 1
+
+
+def test_authorities_that_cannot_be_read_are_named_as_the_reason(
+    buyer: Customer, secure: Shop, tmp_path: Path
+) -> None:
+    """Pip's `cert` may name a file that is absent, or that has no certificate."""
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    for file in (tmp_path / "absent.pem", empty):
+        with pytest.raises(UpstreamError, match=r"does not answer.*pip's settings"):
+            read(buyer, indexes=(f"{secure.url}/simple",), cert=str(file), retries=0)
 
 
 def test_a_trusted_host_needs_no_valid_certificate(

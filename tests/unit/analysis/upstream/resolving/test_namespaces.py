@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.upstream.resolving.real import RealPackage
+from patchkit.analysis.upstream.resolving.namespace_changes import _may_reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,3 +127,23 @@ def test_exec_binds_names_of_the_scope_that_it_stands_in(
     package = RealPackage(tmp_path, monkeypatch, a=source)
     assert package.resolve("a", "q").state == state
     assert package.has("a", "q") is (state == "undecidable")
+
+
+REACHES = re.compile(
+    rb"\b(?:globals|locals)\(|\bvars\(\s*\)|(?<![\w.])(?:builtins\.)?exec\("
+    rb"|\bmodules\[\s*(?:__name__|[\"'])|(?:__import__|import_module)\(__name__\)"
+    rb"|global_enum|_convert_\("
+)
+"""As one pattern, what is searched for in parts."""
+PARTS = (
+    *("globals", "locals", "vars", "exec", "modules", "builtins", "import_module"),
+    *("__import__", "__name__", "global_enum", "_convert_", "(", ")", "[", "'", '"'),
+    *(".", " ", "\n", "a", "_"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=8).map("".join))
+def test_the_search_of_a_text_finds_what_one_pattern_finds(text: str) -> None:
+    """Its parts begin with a fixed text, and look back, as such searches are fastest."""
+    source = text.encode()
+    assert bool(_may_reach(source)) == bool(REACHES.search(source))
