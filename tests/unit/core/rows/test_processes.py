@@ -206,6 +206,24 @@ def test_patchkits_own_rows_are_well_formed() -> None:
             "the reason why it has no role",
         ),
         (
+            ProcessRow("name", "Stage", Role.MAIN, why=5),  # type: ignore[arg-type]
+            ".why",
+            "5",
+            "the reason",
+        ),
+        (
+            ProcessRow("name", "Stage", Role.MAIN, instead_of="vllm"),
+            ".instead_of",
+            "'vllm'",
+            "a tuple of modules",
+        ),
+        (
+            ProcessRow("name", "Stage", Role.MAIN, instead_of=(5,)),  # type: ignore[arg-type]
+            ".instead_of",
+            "(5,)",
+            "a tuple of modules",
+        ),
+        (
             ProcessRow("name", "EngineCore", Role.MAIN),
             ".what",
             "another row has",
