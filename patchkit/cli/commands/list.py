@@ -142,6 +142,7 @@ def _list_debt(
     """
     from patchkit.analysis.check.debt import debt_of  # noqa: PLC0415
     from patchkit.analysis.check.packages import released  # noqa: PLC0415 - late: the help needs none
+    from patchkit.analysis.collection import no_collection  # noqa: PLC0415
     from patchkit.analysis.upstream.reading.releases import Library  # noqa: PLC0415
     from patchkit.cli import inputs  # noqa: PLC0415
     from patchkit.cli.commands.check import check_patches  # noqa: PLC0415
@@ -152,7 +153,7 @@ def _list_debt(
     if not release_options.releases:
         # A name without bounds, such as `vllm`, stands for all of its releases.
         release_options = options.ReleaseOptions(tuple(map(canonical, released(rows))))
-    with Library(offline=offline, notice=say) as library:
+    with no_collection(), Library(offline=offline, notice=say) as library:
         names = [row.name for row in rows]
         report, _diffs = check_patches(
             names, packs, release_options, lock=None, library=library

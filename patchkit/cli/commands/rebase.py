@@ -10,6 +10,7 @@ from patchkit.analysis.check.opening import on_index, tell_files
 from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.releases import Library
 from patchkit.authoring.rebase.rebased_range import fit_range, leave_out
 from patchkit.authoring.rebase.rebasing import Rebase
@@ -82,7 +83,11 @@ def command(
     package = _most_changed_package(rows)
     rebases: list[Rebase] = []
     try:
-        with Library(offline=offline, notice=say) as library, progress_bar():
+        with (
+            no_collection(),
+            Library(offline=offline, notice=say) as library,
+            progress_bar(),
+        ):
             releases = on_index(canonical(package), library, telling=False)
             for row in rows:
                 if package not in packages_of([row]):

@@ -81,6 +81,7 @@ def test_the_init_containers_install_this_version() -> None:
     (line,) = data["requirements.txt"].split()
     assert Requirement(line).name == "vllm-patchkit"
     assert str(Requirement(line).specifier) == f"=={__version__}"
+    assert f"ARG WHEEL={line}\n" in (FOLDER / "Dockerfile").read_text()
 
 
 def test_the_pack_in_the_config_map_can_be_read(

@@ -47,7 +47,7 @@ class _ManagerKey(NamedTuple):
 
     proxy: str
     is_trusted: bool
-    is_secure: bool
+    has_shared_context: bool
 
 
 class Connections:
@@ -184,7 +184,10 @@ class Connections:
         port = parts.port or _DEFAULT_PORTS.get(parts.scheme, _OTHER_PORT)
         is_trusted = self._settings.trusts(host, port)
         proxy = self._proxy(parts.scheme, host)
-        key = _ManagerKey(proxy, is_trusted, is_secure=parts.scheme == "https")
+        # urllib3 loads a client's certificate into the context for each connection, which no two
+        # threads may do at once, and has another context for a proxy.
+        is_plain = not (is_trusted or proxy or self._settings.client_cert)
+        key = _ManagerKey(proxy, is_trusted, is_plain and parts.scheme == "https")
         with self._lock:
             if key not in self._managers:
                 self._managers[key] = self._new_manager(key)
@@ -229,8 +232,11 @@ class Connections:
             "cert_reqs": "CERT_REQUIRED",
             "cert_file": settings.client_cert,
         }
-        if key.is_secure and not key.is_trusted:
+        if key.has_shared_context:
             options["ssl_context"] = _context(settings.cert)
+        elif settings.cert:
+            kind = "ca_cert_dir" if Path(settings.cert).is_dir() else "ca_certs"
+            options[kind] = settings.cert
         if key.is_trusted:
             options["cert_reqs"] = "CERT_NONE"
             urllib3.disable_warnings(exceptions.InsecureRequestWarning)
@@ -243,7 +249,7 @@ def _context(authorities: str | None) -> "ssl.SSLContext | None":
     If each connection made its own, it would read all certificates again, which takes 16 ms.
 
     Args:
-        authorities: A bundle or directory of certificate authorities; None for the system's.
+        authorities: A bundle or directory of certificate authorities; None or '' for the system's.
 
     Returns:
         None if this Python has no `ssl`: urllib3 then says so.
@@ -255,7 +261,7 @@ def _context(authorities: str | None) -> "ssl.SSLContext | None":
         context = create_urllib3_context()
     except TypeError:
         return None
-    if authorities is None:
+    if not authorities:
         context.load_default_certs()
         return context
     kind = "capath" if Path(authorities).is_dir() else "cafile"

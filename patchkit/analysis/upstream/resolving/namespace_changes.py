@@ -15,17 +15,16 @@ from patchkit.analysis.upstream.resolving.syntax import (
     spelled_keys,
 )
 
-_REACHES = tuple(
-    b"import_module(__name__) __import__(__name__) global_enum _convert_(".split()
-)
+_REACHES = (b"import_module(__name__)", b"global_enum", b"_convert_(")
 """What the text of a module has if its code may reach its namespace; most modules have none."""
 _MAY_REACH = {
     b"globals(": re.compile(rb"globals(?<!\wglobals)\("),
     b"locals(": re.compile(rb"locals(?<!\wlocals)\("),
     b"vars(": re.compile(rb"vars(?<!\wvars)\(\s*\)"),
     b"exec(": re.compile(
-        rb"exec(?:(?<![\w.]exec)|(?<=builtins.exec)(?<![\w.]builtins.exec))\("
+        rb"exec(?:(?<![\w.]exec)|(?<=builtins\.exec)(?<![\w.]builtins\.exec))\("
     ),
+    b"(__name__)": re.compile(rb"__\w*\(__name__\)"),  # such as `__import__(__name__)`
     b"modules[": re.compile(rb"modules(?<!\wmodules)\[\s*(?:__name__|[\"'])"),
 }
 """More of it: words, each with a pattern that tells it from other uses of the word.

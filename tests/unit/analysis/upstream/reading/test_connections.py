@@ -85,6 +85,36 @@ def test_certificates_are_read_once(
     assert len(made) == 1
 
 
+def test_a_client_certificate_is_loaded_into_no_shared_context(
+    buyer: Customer, secure: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """urllib3 loads it for each connection; two threads that do so at once end the process."""
+    monkeypatch.setattr(connections_module, "create_urllib3_context", None)
+    cert = str(CERTIFICATE)
+    indexes = (f"{secure.url}/simple",)
+    content = read(buyer, indexes=indexes, cert=cert, client_cert=cert)
+    assert content == archives.FILES["up/core.py"]
+
+
+def test_an_https_proxy_is_checked_by_the_bundle_of_cert(
+    buyer: Customer, secure: Shop
+) -> None:
+    """A proxy has a context of its own, which has to know pip's `cert`, too."""
+    content = read(
+        buyer,
+        indexes=(f"{buyer.shop.url}/simple",),
+        proxy=secure.url,
+        cert=str(CERTIFICATE),
+    )
+    assert content == archives.FILES["up/core.py"]
+
+
+def test_an_empty_variable_is_no_bundle(buyer: Customer, secure: Shop) -> None:
+    """`CURL_CA_BUNDLE=` leaves the authorities of the system."""
+    with pytest.raises(UpstreamError, match=r"CERTIFICATE_VERIFY_FAILED"):
+        read(buyer, indexes=(f"{secure.url}/simple",), cert="", retries=0)
+
+
 def test_authorities_that_cannot_be_read_are_named_as_the_reason(
     buyer: Customer, secure: Shop, tmp_path: Path
 ) -> None:

@@ -131,13 +131,25 @@ def test_exec_binds_names_of_the_scope_that_it_stands_in(
 
 REACHES = re.compile(
     rb"\b(?:globals|locals)\(|\bvars\(\s*\)|(?<![\w.])(?:builtins\.)?exec\("
-    rb"|\bmodules\[\s*(?:__name__|[\"'])|(?:__import__|import_module)\(__name__\)"
+    rb"|\bmodules\[\s*(?:__name__|[\"'])|(?:__\w*|import_module)\(__name__\)"
     rb"|global_enum|_convert_\("
 )
 """As one pattern, what is searched for in parts."""
 PARTS = (
     *("globals", "locals", "vars", "exec", "modules", "builtins", "import_module"),
-    *("__import__", "__name__", "global_enum", "_convert_", "(", ")", "[", "'", '"'),
+    *(
+        "__import__",
+        "__name__",
+        "get__logger",
+        "(__name__)",
+        "global_enum",
+        "_convert_",
+        "(",
+        ")",
+        "[",
+        "'",
+        '"',
+    ),
     *(".", " ", "\n", "a", "_"),
 )
 
