@@ -182,6 +182,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     rounds = parser.parse_args().rounds
+    if rounds < 2:
+        parser.error(f"found --rounds {rounds}, expected 2 or more, for quartiles")
     targets = list(functions_of("transformers"))
     random.Random(0).shuffle(targets)
     distribution, releases = FITTED

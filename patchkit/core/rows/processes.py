@@ -359,17 +359,18 @@ def _fault(row: Any, taken: Collection[tuple[str, str]]) -> tuple[str, str, str]
     roles = role if has_several else (role,)
     if role is not None and not all(isinstance(each, Role) for each in roles):
         return ".role", repr(role), "None, a Role, or a tuple of them"
-    is_explained = row.why or role
-    if not is_explained or not isinstance(row.why, str):
-        return ".why", repr(row.why), "the reason why it has no role"
+    why: Any = row.why
+    if not isinstance(why, str):
+        return ".why", repr(why), "a string"
+    if not why and not role:
+        return ".why", "''", "the reason why it has no role"
     modules: Any = row.instead_of
     is_group = isinstance(modules, (tuple, list, set, frozenset))
     if not is_group or not all(isinstance(module, str) for module in modules):
         return ".instead_of", repr(modules), "a tuple of modules"
     identity = (row.by, row.what)
     if identity in taken:
-        shown = f"{row.what!r}, which another row has"
-        return ".what", shown, "another"
+        return ".what", f"{row.what!r}, which another row has", "another"
     return None
 
 

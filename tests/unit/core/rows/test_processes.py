@@ -209,7 +209,7 @@ def test_patchkits_own_rows_are_well_formed() -> None:
             ProcessRow("name", "Stage", Role.MAIN, why=5),  # type: ignore[arg-type]
             ".why",
             "5",
-            "the reason",
+            "a string",
         ),
         (
             ProcessRow("name", "Stage", Role.MAIN, instead_of="vllm"),
