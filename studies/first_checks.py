@@ -1,8 +1,9 @@
-"""Takes the time of two first looks at many releases, each with an empty cache and then a full one.
+"""Takes the time of three first looks at many releases, with an empty cache and then a full one.
 
-The one is a `check` of sixty rows for functions of the installed transformers, drawn at random, on
-all its releases from 4.0 on. The other is a `fit` of what vllm-omni uses on 21 releases of vLLM.
-Fetching is included, so that the index and the network count; nothing else should run meanwhile.
+Two are a `check` of sixty rows for functions of an installed package, drawn at random: of vLLM on
+all its releases, and of transformers on those from 4.0 on. The third is a `fit` of what vllm-omni
+uses on 21 releases of vLLM. Fetching is included, so that the index and the network count; nothing
+else should run meanwhile.
 
 Each is compared with a floor: another process that has all fetched files at hand, and parses each
 of them once.
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROWS = 60
-CHECKED = "transformers>=4,<6"
+CHECKED = {"vllm": "vllm>=0.1,<0.34", "transformers": "transformers>=4,<6"}
 FITTED = ("vllm-omni==0.30.0", "vllm>=0.17.1,<=0.30.0")
 _PACK = "sample_rows"
 _ROW = """    Patch(
         name="row-{number}",
         body="patch_sample",
-        requires=("transformers>=4",),
+        requires=("{releases}",),
         roles={{Role.WORKER}},
         changes=(Wrap("{target}", by="around"),),
         why="A question about a target.",
@@ -61,6 +62,20 @@ for file in Path(sys.argv[1]).rglob("*"):
 print(f"floor: {count:,} files, {size / 1e6:.0f} MB", file=sys.stderr)
 """
 _FIRST, _FLOOR_CASE, _KEPT = "empty cache", "each fetched file parsed once", "all kept"
+
+
+class Look(NamedTuple):
+    """A first look.
+
+    Args:
+        arguments: Those of patchkit.
+        targets: What the rows of the pack are about; empty if it needs none.
+        releases: That the rows are for.
+    """
+
+    arguments: Sequence[str]
+    targets: Sequence[str] = ()
+    releases: str = ""
 
 
 class Cost(NamedTuple):
@@ -99,17 +114,38 @@ def functions_of(package: str) -> Iterator[str]:
                     yield f"{module}:{prefix}{member.name}"
 
 
-def write_pack(folder: Path, targets: Sequence[str]) -> None:
+def looks() -> dict[str, Look]:
+    """Draw the targets of each `check`.
+
+    Returns:
+        The looks, by what they are called.
+    """
+    found: dict[str, Look] = {}
+    for package, releases in CHECKED.items():
+        targets = list(functions_of(package))
+        random.Random(0).shuffle(targets)
+        arguments = ("check", "--releases", releases, "--patches", _PACK)
+        label = f"check, {ROWS} rows, {releases}"
+        found[label] = Look(arguments, targets[:ROWS], releases)
+    distribution, releases = FITTED
+    fitted = ("fit", distribution, "--releases", releases)
+    found[f"fit {distribution}, {releases}"] = Look(fitted)
+    return found
+
+
+def write_pack(folder: Path, look: Look) -> None:
     """Write a pack with a Wrap of each target.
 
     Args:
         folder: Where its package is made.
-        targets: The targets.
+        look: Has the targets, and the releases that the rows are for.
     """
     package = folder / _PACK
     package.mkdir()
-    rows = [_ROW.format(number=n, target=target) for n, target in enumerate(targets)]
-    declared = "".join(rows)
+    declared = "".join(
+        _ROW.format(number=number, target=target, releases=look.releases)
+        for number, target in enumerate(look.targets)
+    )
     (package / "patch_sample.py").write_text(_BODY)
     (package / "__init__.py").write_text(
         f"from patchkit import Patch, Role, Wrap\n\nPATCHES = (\n{declared})\n"
@@ -178,30 +214,21 @@ def tell(label: str, costs: dict[str, list[Cost]]) -> None:
 
 
 def main() -> None:
-    """Run both looks in turns, and print what they took."""
+    """Run the looks in turns, and print what they took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     rounds = parser.parse_args().rounds
     if rounds < 2:
         parser.error(f"found --rounds {rounds}, expected 2 or more, for quartiles")
-    targets = list(functions_of("transformers"))
-    random.Random(0).shuffle(targets)
-    distribution, releases = FITTED
-    concise = ("--format", "concise")
-    check = ["check", "--releases", CHECKED, "--patches", _PACK, *concise]
-    fit = ["fit", distribution, "--releases", releases, *concise]
-    commands = {
-        f"check, {ROWS} rows, {CHECKED}": check,
-        f"fit {distribution}, {releases}": fit,
-    }
-    costs: dict[str, dict[str, list[Cost]]] = {label: {} for label in commands}
+    asked = looks()
+    costs: dict[str, dict[str, list[Cost]]] = {label: {} for label in asked}
     for _ in range(rounds):
-        for label, arguments in commands.items():
+        for label, look in asked.items():
             with tempfile.TemporaryDirectory(prefix="patchkit-study-") as name:
                 folder = Path(name)
                 cache = folder / "cache"
-                write_pack(folder, targets[:ROWS])
-                looked = ["-m", "patchkit", *arguments]
+                write_pack(folder, look)
+                looked = ["-m", "patchkit", *look.arguments, "--format", "concise"]
                 cases = {
                     _FIRST: looked,
                     _FLOOR_CASE: ["-c", _FLOOR, str(cache)],
