@@ -96,7 +96,7 @@ def run(rounds: int = 3) -> Result:
         samples = in_turns(cases, rounds)
     return Result(
         name="index-griffe",
-        title=f"{_RELEASE}, {len(targets)} functions: are they there, with which signature",
+        title=f"{_RELEASE}, {len(targets)} functions, there or not, with signatures: wall time",
         unit="s",
         rounds=rounds,
         against=(_BOTH,),

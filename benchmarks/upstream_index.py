@@ -101,7 +101,7 @@ def run(rounds: int = 3) -> Result:
     found = {case: samples.spread(case).median for case in cases}
     return Result(
         name="index",
-        title=f"{len(TARGETS)} targets, checked against {counts.releases} releases of vLLM",
+        title=f"{len(TARGETS)} targets on {counts.releases} releases of vLLM: wall time",
         unit="s",
         rounds=rounds,
         lines=lines_of(samples, [], 1.0),

@@ -71,6 +71,19 @@ def test_every_volume_that_is_mounted_is_there() -> None:
         assert mounted == volumes
 
 
+def test_no_service_takes_the_name_that_an_operator_gives_to_its_own() -> None:
+    """LeaderWorkerSet makes a Service of its name, by which workers find their leader."""
+    files = (FOLDER / "leaderworkerset.yaml").read_text()
+    made, service = yaml.safe_load_all(files)
+    assert (made["kind"], service["kind"]) == ("LeaderWorkerSet", "Service")
+    name = made["metadata"]["name"]
+    assert service["metadata"]["name"] != name
+    selector = service["spec"]["selector"]
+    assert selector.pop("leaderworkerset.sigs.k8s.io/name") == name
+    leader = made["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    assert selector.items() <= leader["metadata"]["labels"].items()
+
+
 def test_the_init_containers_install_this_version() -> None:
     """A manifest and the settings it relies on are those of one release."""
     (data,) = [

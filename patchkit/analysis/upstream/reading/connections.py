@@ -27,6 +27,8 @@ from patchkit.errors import UnreachableError, UpstreamError
 if TYPE_CHECKING:
     import ssl
 
+NEVER_READ = ", and has not read it before"
+"""The end of what is said of a request that is not sent, unless its old reply can be used."""
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
@@ -127,7 +129,7 @@ class Connections:
     ) -> urllib3.BaseHTTPResponse:
         """Send one request, with the host's login; raise UnreachableError if there is no answer."""
         if self._offline:
-            raise UnreachableError("patchkit is offline, and has not read it before")
+            raise UnreachableError(f"patchkit is offline{NEVER_READ}")
         reason = self._down.get(host_of(url))
         if reason:
             raise UnreachableError(reason)

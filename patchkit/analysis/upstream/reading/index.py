@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
+from patchkit.analysis.upstream.reading.connections import NEVER_READ
 from patchkit.analysis.upstream.reading.plain_files import read_plain
 from patchkit.analysis.upstream.reading.replies import (
     StatusError,
@@ -186,9 +187,9 @@ class Index:
         except UnreachableError as error:
             if cached is None:
                 raise
-            fetched = time.localtime(cached.fetched)
-            day = time.strftime("%Y-%m-%d %H:%M", fetched)
-            self.notice(f"{place}: {error}; its page of {day} is used")
+            day = time.strftime("%Y-%m-%d %H:%M", time.localtime(cached.fetched))
+            reason = str(error).removesuffix(NEVER_READ)
+            self.notice(f"{place}: {reason}; its page of {day} is used")
             return cached
         body = page.body
         # The cache gets no name and password; the server may have put them into links.

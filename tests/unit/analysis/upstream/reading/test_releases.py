@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,7 @@ def test_offline_has_what_is_kept(buyer: Customer) -> None:
     stock(buyer, "1.0", "1.1")
     with buyer.library() as library:
         find_releases("up", library)[0].source.read("up/version.py")
+        age(library, f"{buyer.shop.url}/simple/up/")
     buyer.shop.asked.clear()
     with buyer.library(offline=True) as library:
         old, new = find_releases("up", library)
@@ -130,6 +132,10 @@ def test_offline_has_what_is_kept(buyer: Customer) -> None:
         with pytest.raises(UpstreamError, match=r"no release of other.*offline"):
             find_releases("other", library)
     assert buyer.shop.asked == []
+    [notice] = buyer.notices
+    assert re.search(
+        r"/simple/up/: patchkit is offline; its page of 1970-.* is used$", notice
+    )
 
 
 def test_an_old_page_is_requested_again_with_its_tag(buyer: Customer) -> None:
