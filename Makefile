@@ -73,7 +73,7 @@ outputs: env-unit ## What every command prints on fixed inputs, into .outputs, t
 	rm -rf .outputs
 	$(UNIT)/python tools/outputs --python $(UNIT)/python --into .outputs $(OUTPUTS)
 
-check: env-unit  ## patchkit's own patches against every release in their ranges, from the index
+check: env-unit  ## patchkit's own patches, and the examples', against every release in their ranges
 	$(UNIT)/patchkit check --releases "vllm>=0.5,<0.34" --releases "ray>=2.9"
 	PYTHONPATH=$(GUIDE) $(UNIT)/patchkit check --releases "vllm>=0.7,<0.34" \
 		$(addprefix --patches ,$(GUIDE_PACKS))
