@@ -20,12 +20,12 @@ from benchmarks.upstream_targets import TARGETS, write_pack
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.opening import on_index
-from patchkit.analysis.check.packs import read_packs
+from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.reading.cache import Cache
 from patchkit.analysis.upstream.reading.parallel import for_each
 from patchkit.analysis.upstream.reading.releases import Library, find_releases
 from patchkit.core.lock.format import Lock
-from patchkit.settings import Settings
+from patchkit.registry import read_pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,12 +164,12 @@ class _Case:
 def check(place: Path, cache: Path, spec: str) -> Counts:
     """Check the sample rows, in this process."""
     sys.path.insert(0, str(place))
-    rows, _ = read_packs(Settings(), [_PACK])
+    rows = read_pack(_PACK)
     library = MeteredLibrary(cache=Cache(cache))
-    with library:
+    with no_collection(), library:  # as commands do
         subjects = on_index(spec, library)
         versions = {"vllm": [one.version for one in subjects]}
-        report = Check(list(rows), subjects, Lock(), versions).run()
+        report = Check(rows, subjects, Lock(), versions).run()
         missing = [one for one in report.findings if one.code is codes.TARGET_MISSING]
         answered = sum(";" in one.message for one in missing)
         return Counts(len(subjects), library.web.moved, len(missing), answered)
