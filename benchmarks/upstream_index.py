@@ -106,12 +106,12 @@ def run(rounds: int = 3) -> Result:
         rounds=rounds,
         lines=lines_of(samples, [], 1.0),
         aims=[
-            Aim("all releases, nothing kept: seconds", found[_ALL_COLD], 60.0),
+            Aim("all releases, nothing kept: seconds", found[_ALL_COLD], 15.0),
             Aim("all releases, nothing kept: MB moved", counts.moved / 1e6, 100.0),
             Aim(
                 "all releases, all kept: seconds with Python's start",
                 found[_ALL_WARM],
-                2.0,
+                0.8,
             ),
             Aim("a new release, all others kept: seconds", found[_NEXT_COLD], 3.0),
         ],
