@@ -72,7 +72,15 @@ def open_reason_of(lookup: Lookup, owner: Value, name: str) -> str:
         or changes_below(lookup, owner).open_reason
         or reason_to_set(effects.patterns, name)
         or reason_to_set(changes_below(lookup, owner).patterns, name)
+        or _reason_of_model(lookup, owner, name)
     )
+
+
+def _reason_of_model(lookup: Lookup, owner: Value, name: str) -> str:
+    """Say that pydantic may write the `__hash__` of a class; '' for any other attribute."""
+    if name == "__hash__" and fields.flavour(lookup, owner) == "basemodel":
+        return f"pydantic writes {name} if {owner.qualname} is frozen"
+    return ""
 
 
 def built_by_code(owner: Value) -> str:

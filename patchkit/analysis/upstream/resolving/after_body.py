@@ -14,6 +14,8 @@ from patchkit.analysis.upstream.resolving.importer_changes import (
     set_by_text,
 )
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
+from patchkit.analysis.upstream.resolving.metaclasses import set_on_classes
+from patchkit.analysis.upstream.resolving.signature_settings import setter_of_signature
 from patchkit.analysis.upstream.resolving.values import (
     AS_METHOD,
     METHODS,
@@ -119,6 +121,31 @@ def as_replaced(
     if not doubt:
         return None
     return tuple(value.unsure(doubt) for value in values)
+
+
+def as_resigned(lookup: Lookup, owner: Value, name: str, values: Values) -> Values:
+    """Return what the body of a class binds, without a signature that code may change.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+        name: The name of the attribute.
+        values: What the body of the class binds it to.
+    """
+    if all(value.signature is None for value in values):
+        return values
+    below = changes_below(lookup, owner).names
+    reason = (
+        setter_of_signature(class_effects(lookup, owner).touched, name)
+        or setter_of_signature(set_on_classes(lookup, owner), name)
+        or setter_of_signature({one: below[one].text for one in below}, name)
+    )
+    if not reason:
+        return values
+    return tuple(
+        replace(value, signature=None, reason=value.reason or reason)
+        for value in values
+    )
 
 
 def _replaced_reason(lookup: Lookup, owner: Value, name: str) -> str:

@@ -4,6 +4,11 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
+from patchkit.analysis.upstream.resolving.base_order import (
+    identity,
+    merged_orders,
+    without_generic,
+)
 from patchkit.analysis.upstream.resolving.bindings import UNBOUND, BindingCases
 from patchkit.analysis.upstream.resolving.code_kinds import method_of
 from patchkit.analysis.upstream.resolving.decorator_source import SAME
@@ -146,7 +151,8 @@ def source_name(owner: Value, name: str) -> str:
 
 def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
     """Work out the order of a class and its bases; see `mro`, which remembers it."""
-    bases = [_base(lookup, node, value) for node in value.class_statement.bases]
+    nodes = value.class_statement.bases
+    bases = without_generic([(node, _base(lookup, node, value)) for node in nodes])
     if b"__bases__" in value.module_tree.source:
         later = direct_changes(value).names.get("__bases__")
         if later is not None:
@@ -160,7 +166,7 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
             order = (base, *_bases_outside(base))
         # `object` is the last one in any order, and is added at the end.
         orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
-    merged = _c3_merge([*orders, bases])
+    merged = merged_orders([*orders, bases])
     if merged is None:
         return (value, undecided("its bases have no consistent order"), _OBJECT)
     return (value, *merged, _OBJECT)
@@ -177,7 +183,7 @@ def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:
     candidates = lookup.evaluate(node, value.definition_scope)
     # None stands for an optional import that failed; no class can derive from it.
     bases = {
-        _identity(candidate): candidate
+        identity(candidate): candidate
         for candidate in candidates
         if not candidate.is_none
     }
@@ -205,45 +211,6 @@ def _unsubscripted(lookup: Lookup, base: Value) -> Value:
 def _bases_outside(base: Value) -> list[Value]:
     """List the bases of a class outside the release, in their order, as far as they are known."""
     return [replace(_OBJECT, dotted=dotted) for dotted in bases_of(base.dotted)]
-
-
-def _c3_merge(orders: list[list[Value]]) -> list[Value] | None:
-    """Merge the orders of bases by Python's C3 algorithm; None if they contradict each other."""
-    merged: list[Value] = []
-    remaining = [order for order in orders if order]
-    while remaining:
-        head = _next_head(remaining)
-        if head is None:
-            return None
-        merged.append(head)
-        # Go on without the head, and without the orders that are used up.
-        shortened: list[list[Value]] = []
-        for order in remaining:
-            tail = [value for value in order if _identity(value) != _identity(head)]
-            if tail:
-                shortened.append(tail)
-        remaining = shortened
-    return merged
-
-
-def _next_head(orders: list[list[Value]]) -> Value | None:
-    """Find the first class that stands behind another in none of the orders; None if all do."""
-    behind: set[object] = set()
-    for order in orders:
-        behind.update(map(_identity, order[1:]))
-    for order in orders:
-        if _identity(order[0]) not in behind:
-            return order[0]
-    return None
-
-
-def _identity(value: Value) -> object:
-    """Return a key that is the same for all values that stand for the same class."""
-    if value.has_class_statement:
-        return id(value.class_statement)
-    if value.kind is Kind.OUTSIDE:
-        return value.dotted
-    return id(value)
 
 
 def class_effects(lookup: Lookup, value: Value) -> ClassEffects:
@@ -313,7 +280,7 @@ def _with_decorator(
 
 def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEffects:
     """Add what the `__init_subclass__` of each base sets on a class."""
-    touched = dict(effects.touched)
+    touched = {**effects.touched, **_signatures_set_below(lookup, value)}
     open_reason = effects.open_reason
     computed_reason = effects.computed_reason
     flavour = effects.flavour
@@ -358,6 +325,19 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         patterns=tuple(patterns),
         certain=certain,
     )
+
+
+def _signatures_set_below(lookup: Lookup, value: Value) -> dict[str, str]:
+    """List which methods of a class get another signature once another class derives from it.
+
+    Its own `__init_subclass__` is passed a class that may have inherited them.
+    """
+    hooks = _subclass_hooks(value)
+    if not hooks or not all(isinstance(hook, DEFS) for hook in hooks):
+        return {}
+    attributes = touched_by(lookup, replace(value, kind=Kind.CLASSMETHOD, nodes=hooks))
+    text = f"{value.qualname}.__init_subclass__"
+    return {name: text for name in attributes.names if "." in name}
 
 
 def _subclass_hooks(ancestor: Value) -> tuple[ast.stmt, ...]:

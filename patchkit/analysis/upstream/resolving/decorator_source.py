@@ -11,7 +11,9 @@ from patchkit.analysis.upstream.resolving.decorator_use import (
     collect_returned,
     use_of,
 )
-from patchkit.analysis.upstream.resolving.later_changes import SIGNATURE_ATTRIBUTES
+from patchkit.analysis.upstream.resolving.signature_settings import (
+    SIGNATURE_ATTRIBUTES,
+)
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,

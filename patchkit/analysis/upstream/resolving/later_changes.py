@@ -13,6 +13,9 @@ from patchkit.analysis.upstream.resolving.other_names import (
     mentions_object,
     names_of,
 )
+from patchkit.analysis.upstream.resolving.signature_settings import (
+    SIGNATURE_ATTRIBUTES,
+)
 from patchkit.analysis.upstream.resolving.statement_facts import (
     calls_at_import,
     innermost_argument,
@@ -45,17 +48,6 @@ _OF_SIGNATURES = (
     b"__dict__",
 )
 """What the text of a module has if its code may give a function another signature."""
-SIGNATURE_ATTRIBUTES = frozenset(
-    {
-        "__code__",
-        "__defaults__",
-        "__kwdefaults__",
-        "__signature__",
-        "__text_signature__",
-        "__wrapped__",
-    }
-)
-"""Attributes of a function from which its signature is read."""
 
 
 class Setting(NamedTuple):

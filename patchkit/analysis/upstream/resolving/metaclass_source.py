@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.signature_settings import signatures_set
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Def,
@@ -116,6 +117,7 @@ def _settings_read(reader: "_MakerReader", function: Def) -> MetaclassSettings:
         if found is None:
             return OPEN
         names |= found
+    names |= signatures_set(walk(function), reader.classes)
     return MetaclassSettings(
         frozenset(names),
         removed=frozenset(reader.removed),

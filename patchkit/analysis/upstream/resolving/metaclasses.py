@@ -188,6 +188,23 @@ def set_by_metaclass(lookup: Lookup, owner: Value, name: str) -> str:
     return ""
 
 
+def set_on_classes(lookup: Lookup, owner: Value) -> dict[str, str]:
+    """List what the metaclass of a class sets on it.
+
+    Args:
+        lookup: The release.
+        owner: The class.
+
+    Returns:
+        For each attribute the words for the report.
+    """
+    meta = metaclass(lookup, owner)
+    if meta is None or not meta.has_class_statement:
+        return {}
+    names = _settings(lookup, meta).names
+    return dict.fromkeys(names, f"the metaclass {meta.qualname}")
+
+
 def may_change_body(lookup: Lookup, owner: Value, name: str) -> bool:
     """Whether a metaclass may make a class of another body than the one that is written down.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.upstream.resolving.namespace_words import may_reach
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     SCOPES,
@@ -15,23 +16,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
     spelled_keys,
 )
 
-_REACHES = (b"import_module(__name__)", b"global_enum", b"_convert_(")
-"""What the text of a module has if its code may reach its namespace; most modules have none."""
-_MAY_REACH = {
-    b"globals(": re.compile(rb"globals(?<!\wglobals)\("),
-    b"locals(": re.compile(rb"locals(?<!\wlocals)\("),
-    b"vars(": re.compile(rb"vars(?<!\wvars)\(\s*\)"),
-    b"exec(": re.compile(
-        rb"exec(?:(?<![\w.]exec)|(?<=builtins\.exec)(?<![\w.]builtins\.exec))\("
-    ),
-    b"(__name__)": re.compile(rb"__\w*\(__name__\)"),  # such as `__import__(__name__)`
-    b"modules[": re.compile(rb"modules(?<!\wmodules)\[\s*(?:__name__|[\"'])"),
-}
-"""More of it: words, each with a pattern that tells it from other uses of the word.
-
-A pattern that begins with a fixed text is searched for fastest, so it looks back for what comes
-before. `vars(module)` needs something else of these that leads to the module.
-"""
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _READING = frozenset(
     {"copy", "get", "items", "keys", "values", "__contains__", "__getitem__"}
@@ -69,6 +53,8 @@ _HARMLESS = frozenset(
     }
 )
 """Functions that read a namespace, or a module, and change nothing in it."""
+_EXECUTING = frozenset({"exec", "builtins.exec", "exec_", "six.exec_"})
+"""What runs a text as code of the module; the last two are of `six`, and copies of it."""
 _EXPORTING = frozenset({"global_enum", "_convert_"})
 """What puts the members of an enum into the namespace of a module."""
 
@@ -107,19 +93,11 @@ def namespace_changes(tree: ModuleTree) -> list[NamespaceChange]:
 
 def _changes(tree: ModuleTree) -> list[NamespaceChange]:
     """Read a module; see `namespace_changes`, which remembers it."""
-    if not _may_reach(tree.source):
+    if not may_reach(tree.source):
         return []
     reader = _NamespaceReader(tree.name)
     reader.read(tree.tree)
     return sorted(reader.changes(), key=lambda change: change.line)
-
-
-def _may_reach(source: bytes) -> bool:
-    """Whether the text of a module has what code needs to reach the module's namespace."""
-    if any(word in source for word in _REACHES):
-        return True
-    pairs = _MAY_REACH.items()
-    return any(word in source and pattern.search(source) for word, pattern in pairs)
 
 
 @dataclass
@@ -341,7 +319,7 @@ class _NamespaceReader:
 
     def _by_exec(self, call: ast.Call) -> Iterator[NamespaceChange]:
         """Yield what `exec(code)` may bind or delete; nothing for another call or namespace."""
-        if dotted(call.func) not in ("exec", "builtins.exec") or not call.args:
+        if dotted(call.func) not in _EXECUTING or not call.args:
             return
         scopes = self.places[call]
         in_function = any(isinstance(scope, DEFS) for scope in scopes)

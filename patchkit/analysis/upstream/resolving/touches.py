@@ -14,6 +14,7 @@ from patchkit.analysis.upstream.resolving.computed_names import (
     name_pattern,
     names_own_attribute,
 )
+from patchkit.analysis.upstream.resolving.signature_settings import signatures_set
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
@@ -56,7 +57,8 @@ class TouchedAttributes(NamedTuple):
 
     Args:
         names: The attributes that are set or deleted on any object: the source does not tell
-            which object is the argument.
+            which object is the argument. For methods that get another signature, as
+            `signatures_set` has them.
         is_open: Whether it may set other attributes, too.
         passes_on: Whether it passes its argument on to code that is not known.
         replaces_any: Whether it sets names that are computed, such as those of all methods.
@@ -80,7 +82,8 @@ class _FunctionCode(NamedTuple):
     """What a function does, as far as that concerns the attributes of its argument.
 
     Args:
-        stored: The attributes that it assigns to or deletes, of any object.
+        stored: The attributes that it assigns to or deletes, of any object, and what
+            `signatures_set` returns.
         setters: Its calls of `setattr` and the like.
         called: Its other calls: `("cls.helper", "run")` for `cls.helper.run()`.
         passing: Those of its other calls that pass on one of the parameters below.
@@ -104,6 +107,7 @@ class _FunctionCode(NamedTuple):
     def read(cls, function: ast.AST) -> "_FunctionCode":
         """Collect these facts from a function, inner functions included."""
         stored: set[str] = set()
+        stores: list[ast.Attribute] = []
         deleted: set[str] = set()
         setters: list[ast.Call] = []
         called: set[tuple[str, str]] = set()
@@ -114,6 +118,7 @@ class _FunctionCode(NamedTuple):
             if isinstance(node, ast.Attribute):
                 if isinstance(node.ctx, (ast.Store, ast.Del)):
                     stored.add(node.attr)
+                    stores.append(node)
                 if isinstance(node.ctx, ast.Del):
                     deleted.add(node.attr)
             elif isinstance(node, ast.Return):
@@ -137,6 +142,8 @@ class _FunctionCode(NamedTuple):
         }
         # What inner functions do is read with the outer one, so calls of them are left out.
         inner_names = {inner.name for inner in functions if inner is not function}
+        others = parameters | inner_names
+        stored |= signatures_set([*stores, *setters], others)
         passing = {
             call
             for call, arguments in passed.items()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.upstream.resolving.real import RealPackage
-from patchkit.analysis.upstream.resolving.namespace_changes import _may_reach
+from patchkit.analysis.upstream.resolving.namespace_words import may_reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,4 +158,4 @@ PARTS = (
 def test_the_search_of_a_text_finds_what_one_pattern_finds(text: str) -> None:
     """Its parts begin with a fixed text, and look back, as such searches are fastest."""
     source = text.encode()
-    assert bool(_may_reach(source)) == bool(REACHES.search(source))
+    assert bool(may_reach(source)) == bool(REACHES.search(source))

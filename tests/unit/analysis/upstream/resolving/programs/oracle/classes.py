@@ -1208,3 +1208,32 @@ class B(A):
 
 
 B().n = 1
+
+
+# program: Generic beside a base that has it
+# sure: Option.default, Listed.default, Plain.default, Named.close
+from typing import Generic, Iterable, List, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Base(Generic[T]):
+    def default(self): ...
+
+
+class Option(Generic[T], Base[T]):
+    def other(self): ...
+
+
+class Listed(Generic[T], Option[List[T]]): ...
+
+
+class Plain(Listed, Generic[T]): ...
+
+
+class Items(Generic[T], Iterable[T]):
+    def __iter__(self): ...
+
+
+class Named(Generic[T], Protocol):
+    def close(self): ...

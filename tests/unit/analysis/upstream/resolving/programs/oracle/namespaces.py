@@ -680,3 +680,18 @@ match 1:
         def f(): ...
     case _:
         pass
+
+
+# program: a copy of six runs texts
+# sure: kept
+import builtins
+import sys
+
+exec_ = getattr(builtins, "exec")
+
+
+def kept(a): ...
+
+
+if sys.version_info[:2] > (3,):
+    exec_("def raise_from(value, from_value): ...")

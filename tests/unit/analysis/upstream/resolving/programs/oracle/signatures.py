@@ -853,3 +853,148 @@ class A:
 
 
 A.m.w = 2
+
+
+# program: a hook gives init another signature
+# sure: Child.run
+from inspect import Signature
+
+
+class Base:
+    def __init_subclass__(cls):
+        cls.__init__.__signature__ = Signature()
+
+    def __init__(self, *args): ...
+
+
+class Child(Base):
+    def __init__(self, *args): ...
+
+    def run(self, x): ...
+
+
+# program: a hook gives what is inherited another signature
+from inspect import Signature
+
+
+class Base:
+    def __init_subclass__(cls):
+        cls.run.__signature__ = Signature()
+
+    def run(self, x): ...
+
+
+class Child(Base): ...
+
+
+# program: a hook gives every method another signature
+from inspect import Signature
+
+
+class Base:
+    def __init_subclass__(cls):
+        for name, method in vars(cls).items():
+            if name.startswith("run"):
+                method.__signature__ = Signature()
+
+
+class Child(Base):
+    def run(self, x): ...
+
+    def run_more(self, x, y): ...
+
+
+# program: a function that a hook calls gives another signature
+from inspect import Signature
+
+
+def resign(cls):
+    setattr(cls.run, "__signature__", Signature())
+
+
+class Base:
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        resign(cls)
+
+
+class Child(Base):
+    def run(self, x): ...
+
+
+# program: a decorator gives a method another signature
+def decorate(cls):
+    cls.run.__defaults__ = (1,)
+    return cls
+
+
+@decorate
+class A:
+    def run(self, x): ...
+
+    def walk(self, y): ...
+
+
+# program: a metaclass gives a method another signature
+from inspect import Signature
+
+
+class Meta(type):
+    def __init__(cls, name, bases, namespace):
+        super().__init__(name, bases, namespace)
+        cls.run.__signature__ = Signature()
+
+
+class A(metaclass=Meta):
+    def run(self, x): ...
+
+
+# program: a metaclass gives methods of the namespace another signature
+from inspect import Signature
+
+
+class Meta(type):
+    def __new__(mcs, name, bases, namespace):
+        for value in namespace.values():
+            if callable(value):
+                value.__signature__ = Signature()
+        return super().__new__(mcs, name, bases, namespace)
+
+
+class A(metaclass=Meta):
+    def run(self, x): ...
+
+
+# program: a call below the class gives a method another signature
+from inspect import Signature
+
+
+def resign(cls):
+    cls.run.__signature__ = Signature()
+
+
+class A:
+    def run(self, x): ...
+
+
+resign(A)
+
+
+# program: a hook that makes a function of its own
+# sure: Child.run, Child.walk
+from inspect import Signature
+
+
+class Base:
+    def __init_subclass__(cls):
+        def made(self): ...
+
+        made.__signature__ = Signature()
+        cls.made = made
+        cls.__signature__ = Signature()
+
+
+class Child(Base):
+    def run(self, x): ...
+
+    def walk(self, x, y): ...

@@ -1,0 +1,85 @@
+"""Puts the bases of a class in the order in which Python looks through them."""
+
+import ast
+from collections.abc import Sequence
+
+from patchkit.analysis.upstream.resolving.values import Kind, Value
+
+_GENERIC = frozenset({"typing.Generic", "typing_extensions.Generic"})
+_PROTOCOL = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
+_TYPING = ("typing.", "typing_extensions.")
+
+
+def without_generic(bases: Sequence[tuple[ast.expr, Value]]) -> list[Value]:
+    """Return the bases that Python gives a class for those that are written down.
+
+    `class C(Generic[T], Base[T])` derives from `Base` alone, which has `Generic` among its own,
+    and `class C(Generic[T], Protocol)` from `Protocol`.
+
+    Args:
+        bases: Each base as it is written, and what it is.
+    """
+    kept: list[Value] = []
+    for index, (node, base) in enumerate(bases):
+        is_generic = base.dotted in _GENERIC and isinstance(node, ast.Subscript)
+        later = bases[index + 1 :]
+        if not is_generic or not any(_stands_for_generic(*other) for other in later):
+            kept.append(base)
+    return kept
+
+
+def _stands_for_generic(node: ast.expr, base: Value) -> bool:
+    """Whether a base has `Generic` among its own: `Base[T]`, `typing.Mapping[K, V]`, `Protocol`."""
+    if not isinstance(node, ast.Subscript):
+        return base.dotted in _PROTOCOL
+    return base.has_class_statement or base.dotted.startswith(_TYPING)
+
+
+def merged_orders(orders: list[list[Value]]) -> list[Value] | None:
+    """Merge the orders of bases by Python's C3 algorithm.
+
+    Args:
+        orders: The order of each base, and that in which the class names them.
+
+    Returns:
+        None if they contradict each other.
+    """
+    merged: list[Value] = []
+    remaining = [order for order in orders if order]
+    while remaining:
+        head = _next_head(remaining)
+        if head is None:
+            return None
+        merged.append(head)
+        # Go on without the head, and without the orders that are used up.
+        shortened: list[list[Value]] = []
+        for order in remaining:
+            tail = [value for value in order if identity(value) != identity(head)]
+            if tail:
+                shortened.append(tail)
+        remaining = shortened
+    return merged
+
+
+def _next_head(orders: list[list[Value]]) -> Value | None:
+    """Find the first class that stands behind another in none of the orders; None if all do."""
+    behind: set[object] = set()
+    for order in orders:
+        behind.update(map(identity, order[1:]))
+    for order in orders:
+        if identity(order[0]) not in behind:
+            return order[0]
+    return None
+
+
+def identity(value: Value) -> object:
+    """Return a key that is the same for all values that stand for the same class.
+
+    Args:
+        value: The class.
+    """
+    if value.has_class_statement:
+        return id(value.class_statement)
+    if value.kind is Kind.OUTSIDE:
+        return value.dotted
+    return id(value)
