@@ -10,6 +10,7 @@ from patchkit.analysis.upstream.resolving.classes import class_effects
 from patchkit.analysis.upstream.resolving.computed_names import reason_to_set
 from patchkit.analysis.upstream.resolving.later_changes import changes_below
 from patchkit.analysis.upstream.resolving.syntax import DEFS, SCOPES, Def, dotted, walk
+from patchkit.analysis.upstream.resolving.type_declarations import declared_for_types
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -48,6 +49,8 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
                 reason=f"{description}: {reason}",
             )
             return replace(attribute, state="absent")
+        if declared_for_types(owner.module_tree, owner.class_statement.body, name):
+            return undecided(f"{owner.qualname} declares {name} for type checkers")
         if fields.last_annotation(owner.class_statement, name) is not None:
             reason = f"{class_name} only annotates {name}, which leaves no attribute"
             return absent(reason)

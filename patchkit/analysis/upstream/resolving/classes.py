@@ -372,9 +372,14 @@ def subscripted(value: Value) -> Value:
     if method is None:
         return value
     for node in walk(method):
-        # `cls`, `super().__class_getitem__(…)` and `GenericAlias(cls, …)` are all taken for `cls`.
-        if isinstance(node, ast.Return) and node.value is not None:
-            names = {dotted(part) for part in walk(node.value)}
-            if "cls" not in names and "super" not in names:
-                return value.unsure(f"{value.qualname}[…] may be another class")
+        if isinstance(node, ast.Return) and not _stands_for_cls(node.value):
+            return value.unsure(f"{value.qualname}[…] may be another class")
     return value
+
+
+def _stands_for_cls(node: ast.expr | None) -> bool:
+    """Whether it is `cls`, `super().__class_getitem__(…)`, `GenericAlias(cls, …)` or nothing."""
+    if not isinstance(node, ast.Call):
+        return node is None or dotted(node) == "cls"
+    name = getattr(node.func, "attr", "") or dotted(node.func)
+    return name == "__class_getitem__" or name.endswith("GenericAlias")

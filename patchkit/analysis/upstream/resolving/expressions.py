@@ -20,10 +20,13 @@ from patchkit.analysis.upstream.resolving.outside import (
     CLASS_FACTORIES,
     as_typing,
 )
+from patchkit.analysis.upstream.resolving.read_values import (
+    read_from_instance,
+    read_from_owner,
+)
 from patchkit.analysis.upstream.resolving.returned_classes import returned_class
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
-    METHODS,
     Kind,
     Lookup,
     Scope,
@@ -154,6 +157,8 @@ def _attribute(lookup: Lookup, node: ast.Attribute, scope: Scope) -> Values:
     attributes: list[Value] = []
     for value in evaluate(lookup, node.value, scope):
         members = member(lookup, value, node.attr)
+        if value.instance_of is not None:
+            members = tuple(map(read_from_instance, members))
         attributes += [attribute.under(value.conditions) for attribute in members]
     return tuple(attributes)
 
@@ -351,7 +356,7 @@ def _assigned(lookup: Lookup, binding: Binding, value: Value, scope: Scope) -> V
         return (replace(value, is_sure=False),)
     assigned = lookup.evaluate(binding.value, scope)
     if isinstance(binding.value, ast.Attribute):
-        assigned = tuple(map(_read_from_owner, assigned))
+        assigned = tuple(map(read_from_owner, assigned))
     return tuple(_as_assigned(value, result) for result in assigned)
 
 
@@ -384,16 +389,3 @@ def _as_assigned(value: Value, assigned: Value) -> Value:
         expression=assigned.expression or value.expression,
         scope=value.scope,
     )
-
-
-def _read_from_owner(value: Value) -> Value:
-    """Return a method as `name = Class.method` has it, any other object as it is.
-
-    A method that is read from an instance is bound, one from a class is not: either may be meant.
-    """
-    if value.kind not in METHODS:
-        return value
-    reason = (
-        f"{value.qualname} is read from what has it, and may be called without self"
-    )
-    return replace(value, kind=Kind.FUNCTION).unsure(reason)

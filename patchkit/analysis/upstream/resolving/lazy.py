@@ -18,6 +18,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     statements,
     walk,
 )
+from patchkit.analysis.upstream.resolving.type_declarations import declared_for_types
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
     Lookup,
@@ -67,6 +68,8 @@ def lazy_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     cases = lookup.binding_cases(tree, "__getattr__")
     nodes = [case.binding.node for case in cases if case.binding]
     if not nodes:
+        if declared_for_types(tree, tree.tree.body, name):
+            return (undecided(f"{tree.name} declares {name} for type checkers"),)
         return _by_other_code(lookup, tree, name)
     # A table such as `{"name": "module"}` says best where the name is defined.
     listed = _from_tables(lookup, tree, nodes[0], name)

@@ -42,7 +42,6 @@ OF_BASE_MODEL = frozenset(
         "__repr_str__",
         "__rich_repr__",
         "__setstate__",
-        "__signature__",
         "_abc_caches_clear",
         "_abc_impl",
         "_abc_registry_clear",
@@ -125,7 +124,7 @@ _MAY_BE_SET = {
     "attr": re.compile(r"__attrs_\w+__"),
     "msgspec": re.compile(r"__struct_\w+__|__post_init__|__msgspec_\w+__"),
     "pydantic": re.compile(
-        r"__pydantic_\w+__|__(config|validators|schema_cache|dataclass_transform)__"
+        r"__pydantic_\w+__|__(config|validators|schema_cache|dataclass_transform|signature)__"
         r"|_collect_bases_data|root|_is_protocol"  # the last from `Generic`, up to Python 3.11
     ),
     "typing": re.compile(r"__\w+_keys__|__closed__|__extra_items__"),

@@ -5,6 +5,7 @@ import re
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.called import function_called
+from patchkit.analysis.upstream.resolving.exported_names import exporting_decorator
 from patchkit.analysis.upstream.resolving.literals import literal_text
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.namespace_changes import namespace_changes
@@ -45,13 +46,14 @@ def dynamic_binding(lookup: Lookup, tree: ModuleTree, name: str) -> str:
     Returns:
         The first such line, for the report; '' if there is none.
     """
-    # Most modules have no such code, and are spared all that follows.
+    # Most modules have no such code, and are spared most of what follows.
     if not namespace_changes(tree):
-        return ""
+        return exporting_decorator(lookup, tree)
     code = lookup.remember(
         tree.conclusions, "open code", lambda: _open_code(lookup, tree)
     )
-    return code.reason or code.names.get(name, "")
+    reason = code.reason or code.names.get(name, "")
+    return reason or exporting_decorator(lookup, tree)
 
 
 def rebinding(

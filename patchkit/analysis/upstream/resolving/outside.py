@@ -10,7 +10,7 @@ import re
 import sys
 from abc import ABCMeta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic
 
 from patchkit.analysis.upstream.resolving.machinery import (
     OF_BASE_MODEL,
@@ -224,6 +224,11 @@ def has_member(dotted: str, name: str) -> bool | None:
         return None
     if cls is object:
         return name in vars(object)
+    is_alias = as_typing(dotted).startswith("typing.") and not issubclass(cls, Generic)
+    if is_alias and name in vars(Generic):
+        return (
+            None  # `typing.Mapping` brings `Generic` along, unless a later base has it
+        )
     if cls is type and name == "__abstractmethods__":
         return (
             None  # `type` stores it for classes, and a class of its own may have none
@@ -249,7 +254,10 @@ def standard_class(dotted: str) -> type | None:
     module, _, name = as_typing(dotted).rpartition(".")
     if module not in STANDARD:
         return None
-    cls: Any = getattr(importlib.import_module(module), name, None)
+    found: Any = getattr(importlib.import_module(module), name, None)
+    cls = getattr(
+        found, "__origin__", found
+    )  # of `typing.Mapping`, the class in `collections.abc`
     if not isinstance(cls, type):
         return None
     return cls

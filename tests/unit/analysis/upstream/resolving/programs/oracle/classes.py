@@ -1237,3 +1237,45 @@ class Items(Generic[T], Iterable[T]):
 
 class Named(Generic[T], Protocol):
     def close(self): ...
+
+
+# program: a subscript makes a class with attributes of its own
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Config: ...
+
+
+class Option(Generic[T]):
+    def __init__(self):
+        self.config = None
+
+    def __class_getitem__(cls, config):
+        return type("Made", (cls,), {"config": config})
+
+
+class Child(Option[Config]): ...
+
+
+# program: methods that types only see, which other code sets
+from typing import TYPE_CHECKING
+
+
+class Operations:
+    if TYPE_CHECKING:
+
+        def create(self, name): ...
+
+    @classmethod
+    def register(cls, name):
+        def decorate(function):
+            setattr(cls, name, function)
+            return function
+
+        return decorate
+
+
+@Operations.register("create")
+def _create(self, name): ...

@@ -706,3 +706,36 @@ class A:
     y: "list[int]" = None
     z: "dataclasses.InitVar" = 1
     w: "Classvar" = 1
+
+
+# program: what properties of objects compute
+# sure: Mode.ONE, A.value
+import enum
+import functools
+
+
+class A:
+    @property
+    def value(self):
+        return 3
+
+    @functools.cached_property
+    def cached(self):
+        return 4
+
+    def method(self, x): ...
+
+
+a = A()
+value = a.value
+cached = a.cached
+method = a.method
+made = A().value
+
+
+class Mode(enum.Enum):
+    ONE = "x"
+
+
+text = Mode.ONE.value
+name = Mode.ONE.name

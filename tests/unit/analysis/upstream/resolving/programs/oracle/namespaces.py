@@ -695,3 +695,44 @@ def kept(a): ...
 
 if sys.version_info[:2] > (3,):
     exec_("def raise_from(value, from_value): ...")
+
+
+# program: a class decorator sets names of the module
+# sure: kept
+from up.lib import Backend
+
+
+def kept(a): ...
+
+
+@Backend.export
+class OwnBackend(Backend):
+    show = 1
+
+
+# file: lib
+import sys
+
+
+class Backend:
+    @staticmethod
+    def export(cls):
+        for name in ["show", "Figure"]:
+            setattr(sys.modules[cls.__module__], name, getattr(cls, name, None))
+        return cls
+
+
+# program: a function that types only see, which other code sets
+from typing import TYPE_CHECKING
+
+import up.lib
+
+if TYPE_CHECKING:
+
+    def made(a): ...
+
+
+# file: lib
+import sys
+
+sys.modules["up.a"].made = lambda a: a
