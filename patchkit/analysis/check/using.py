@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from inspect import Parameter
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
@@ -205,14 +206,22 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
             return Fault(
                 codes.CALL_REFUSED, message, "pass the arguments that it takes"
             )
-    if use.ours:
-        ours = use.ours.bound()
+    if use.ours and not _takes_anything(theirs):
+        is_bound = use.how == "override" or facts.kind in _METHODS
+        ours = use.ours.bound() if is_bound else use.ours
         refusal = refused_call(theirs, ours)
         if refusal:
-            message = f"upstream takes {theirs}, the override takes {ours}: {refusal}"
+            name = "the override" if use.how == "override" else "what is put there"
+            message = f"upstream takes {theirs}, {name} takes {ours}: {refusal}"
             fix = "accept what upstream passes, and pass it on"
             return Fault(codes.OVERRIDE_REFUSED, message, fix)
     return None
+
+
+def _takes_anything(signature: Signature) -> bool:
+    """Whether a signature is `(*args, **kwargs)`, which does not tell how it is called."""
+    kinds = {argument.kind for argument in signature.parameters.values()}
+    return kinds == {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
 
 
 def _signature_for_callers(
@@ -221,7 +230,7 @@ def _signature_for_callers(
     """Return the signature of a target as its callers see it: of a method, without `self`.
 
     Args:
-        use: The use, a call or an override.
+        use: The use: a call, an override or an assignment.
         facts: What the release says of the target.
         signature: The signature in the target's definition.
 
@@ -229,12 +238,15 @@ def _signature_for_callers(
         None if it depends on whether a method is called on an instance, which is not known.
     """
     is_override = use.how == "override"
-    is_bound = is_override or (use.call is not None and use.call.bound)
+    is_put = is_override or use.how == "set"
+    is_bound = is_put or (use.call is not None and use.call.bound)
     if facts.kind in _METHODS:
         if is_bound:
             return signature.bound()
         return None
-    if is_override:
+    if use.how == "set" and facts.kind in _CALLED_AS_DEFINED - {Kind.CLASS}:
+        return signature
+    if is_put:
         return None  # the override of a static method, property or such is not compared
     if facts.kind == Kind.CLASSMETHOD:
         return signature.bound()

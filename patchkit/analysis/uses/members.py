@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
+    Def,
     Signature,
     dotted,
     signature_of,
@@ -47,7 +48,7 @@ def members_of(node: ast.ClassDef) -> Iterator[DefinedName]:
 def _defined_by(statement: ast.stmt) -> Iterator[DefinedName]:
     """Yield what one statement of the body of a class defines."""
     if isinstance(statement, DEFS):
-        yield DefinedName(statement.name, statement, _signature(statement))
+        yield DefinedName(statement.name, statement, plain_signature(statement))
         return
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
@@ -59,10 +60,17 @@ def _defined_by(statement: ast.stmt) -> Iterator[DefinedName]:
             yield DefinedName(target.id, statement)
 
 
-def _signature(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature | None:
-    """Return the signature of a method; None if a decorator may change how it is called."""
-    for decorator in method.decorator_list:
+def plain_signature(function: Def) -> Signature | None:
+    """Return the signature of a function.
+
+    Args:
+        function: The function.
+
+    Returns:
+        None if a decorator may change how it is called.
+    """
+    for decorator in function.decorator_list:
         name = dotted(decorator).rpartition(".")[2]
         if name not in _TRANSPARENT_DECORATORS:
             return None
-    return signature_of(method.args)
+    return signature_of(function.args)

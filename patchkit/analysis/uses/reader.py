@@ -24,6 +24,7 @@ from patchkit.analysis.uses.expressions import (
     target_of,
 )
 from patchkit.analysis.uses.members import members_of
+from patchkit.analysis.uses.put_functions import functions_put
 from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
     assigned_texts,
@@ -89,6 +90,7 @@ class _Reader:
         self._names = names_of(tree)
         self._modules = imported_modules(nodes)
         self._texts = assigned_texts(nodes)
+        self._put = functions_put(nodes)
         # Rows name their targets in texts, each for releases of its own: `check` looks these up.
         self._has_rows = any(imports_patchkit(node) for node in nodes)
         # Whether Python evaluates no annotations in this file.
@@ -138,7 +140,7 @@ class _Reader:
 
     def _assignment(self, node: ast.AST, target: Target) -> None:
         """Add an assignment to a target at a node, which is a use of the target, too."""
-        self._use(node, target, "set")
+        self._use(node, target, "set", ours=self._put.get(id(node)))
         self._assigned(dotted_path(target))
 
     def _assigned(self, name: str) -> None:
@@ -167,22 +169,16 @@ class _Reader:
             guarded: Whether the block is guarded; inside of a guarded block it is in any case.
             called: Whether it runs only when a function is called; inside of one, in any case.
         """
-        was_guarded = self._guarded
-        was_in_function = self._in_function
-        outer_scope = self._scope
-        outer_bases = self._bases
-        self._guarded = was_guarded or guarded
-        self._in_function = was_in_function or called
+        outer = (self._guarded, self._in_function, self._scope, self._bases)
+        self._guarded = self._guarded or guarded
+        self._in_function = self._in_function or called
         if called:
             self._last_scope += 1
             self._scope = self._last_scope
         try:
             yield
         finally:
-            self._guarded = was_guarded
-            self._in_function = was_in_function
-            self._scope = outer_scope
-            self._bases = outer_bases
+            self._guarded, self._in_function, self._scope, self._bases = outer
 
     def _visit(self, node: ast.AST) -> None:
         """Read a node by the method that is named after its class, or else its children."""

@@ -39,7 +39,8 @@ class Use(NamedTuple):
         read_here: Whether the package itself reads an attribute that is called as what it
             overrides: then the override is of use also where upstream does not call it.
         call: The arguments if the target is called, otherwise None.
-        ours: The signature of the file's method if that overrides the target, otherwise None.
+        ours: The signature of the file's function if that overrides the target, or is assigned to
+            it; None where it is not known.
     """
 
     target: Target

@@ -155,12 +155,23 @@ class MoveSearch:
                 return _by_candidate(renamed, "renamed to")
         # The target names the derived class, `origin` the base where the member is defined.
         origin = old.defined
-        if origin is not None and _is_inherited(old.target, origin):
+        if origin is not None and self._is_inherited(old.target, origin):
             new = self._new.resolve(origin)
             if new.state == "present":
                 message = f"it came from {origin}, which {owner} no longer derives from"
                 return _by_resolution(origin, old, new, message)
         return self._by_body(old, f"{owner} no longer has it")
+
+    def _is_inherited(self, target: Target, origin: Target) -> bool:
+        """Whether a class of the old release has a member from a base, `origin`.
+
+        What a class only assigns, as `kind = Kind.ONE`, comes from no base.
+        """
+        assert self._old is not None
+        bases = self._old.resolve(target.holder).bases
+        return any(
+            Target(base.module, base.qualname) == origin.holder for base in bases
+        )
 
     def _renamed_in(self, owner: Target, lost: LostDefinition) -> Candidate | None:
         """Find a method of a class that has another name now, and a body that is much alike.
@@ -269,14 +280,6 @@ def _has_name(file: SourceFile, target: Target) -> bool:
         return file.short_name == target.module.rpartition(".")[2]
     # `tops` has variables, which `names` leaves out, and no methods.
     return target.qualname in file.names or target.qualname in file.tops
-
-
-def _is_inherited(target: Target, origin: Target) -> bool:
-    """Whether a member of a class is defined in another class, or outside of classes.
-
-    A module that is a member, which has no qualname, does not count.
-    """
-    return bool(origin.qualname) and origin.holder != target.holder
 
 
 def _by_resolution(
