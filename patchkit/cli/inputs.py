@@ -271,3 +271,17 @@ def _open_installed(
     if missing:
         say(f"not installed, so not checked: {', '.join(missing)}")
     return releases
+
+
+def not_targeted(releases: Iterable[str], packages: Iterable[str]) -> UpstreamError:
+    """Return the error for releases that no patch is for.
+
+    Args:
+        releases: Their names, such as `ray 2.60.0`.
+        packages: The packages that the patches change.
+    """
+    projects = dict.fromkeys(release.partition(" ")[0] for release in releases)
+    return UpstreamError(
+        f"none of the selected patches targets {', '.join(projects)}, "
+        f"expected releases of {', '.join(packages)}"
+    )

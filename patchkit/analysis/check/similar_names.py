@@ -102,14 +102,14 @@ def _similar_names(
 def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
     """Find the targets that may be meant by one whose module does not exist.
 
-    For the module `up.mod.f`, that is `up.mod:f` if it exists. Otherwise, it is the same name in
-    modules whose names are similar.
+    For `up.mod.f` and `up.mod.C:f`, these are `up.mod:f` and `up.mod:C.f` if they exist. Otherwise,
+    it is the same name in modules whose names are similar.
     """
-    # Without a qualname, a dot may have been written in place of the colon.
-    if not target.qualname:
-        for candidate in splits(target.module):
-            if release.has(candidate):
-                return [candidate]
+    # The colon may be missing, or stand behind another part of the name.
+    has_items = any(isinstance(step, Item) for step in target.steps)
+    for candidate in () if has_items else splits(str(target).replace(":", ".")):
+        if candidate != target and release.has(candidate):
+            return [candidate]
     names = []
     for path in release.source.paths():
         if path.endswith(".py"):

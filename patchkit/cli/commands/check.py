@@ -119,13 +119,7 @@ def _refuse_nothing_checked(
     if not report.releases or _is_unread(report):
         return
     if not report.patches:  # such as releases of `vllm-ascend`, for patches of `vllm`
-        projects = dict.fromkeys(
-            release.partition(" ")[0] for release in report.releases
-        )
-        expected = f"expected releases of {', '.join(packages)}"
-        raise UpstreamError(
-            f"none of the selected patches targets {', '.join(projects)}, {expected}"
-        )
+        raise inputs.not_targeted(report.releases, packages)
     # Without a release in any range, that there is no finding means nothing. `--inverse` looks at
     # releases out of range, so that it has checked something.
     if report.patches == len(report.out_of_range) and report.is_fine and not inverse:

@@ -10,7 +10,7 @@ import click
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import unreadable_causes
 from patchkit.analysis.check.loading import load_faults
-from patchkit.analysis.check.packages import released
+from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.review import accept
 from patchkit.analysis.upstream.reading.parallel import Progress
@@ -75,6 +75,7 @@ def command(
     with progress_bar() as progress:
         releases = inputs.open_packages(release_options, released(rows), library)
         locks, faults = _locks_before_and_after(rows_by_file, releases, progress)
+    _refuse_other_releases(rows, releases, faults)
     for cause in unreadable_causes(faults):
         say(f"not looked at: {cause}")
     changed = [file for file, (before, after) in locks.items() if before != after]
@@ -171,6 +172,25 @@ def _locks_before_and_after(
         locks[file] = (before, after)
         faults.update(unreadable)
     return locks, faults
+
+
+def _refuse_other_releases(
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], unreadable: Container[str]
+) -> None:
+    """Refuse releases that no row is for: that nothing is new there means nothing.
+
+    Raises:
+        UpstreamError: All of them can be read, and are of other packages.
+    """
+    coverage = Coverage(rows, releases)
+    for release in releases:
+        if release.name in unreadable:
+            return
+        if any(coverage.concerns(row, release) for row in rows):
+            return
+    if rows and releases:
+        names = [release.name for release in releases]
+        raise inputs.not_targeted(names, packages_of(rows))
 
 
 def _missing_targets(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +68,22 @@ def test_a_target_that_no_release_has_is_told(
     assert said[1:] == [
         "patchkit: q: up.mod:nothing is in none of the releases: nothing is recorded"
     ]
+    assert not (tmp_path / "patchkit.lock").exists()
+
+
+@pytest.mark.parametrize("option", [[], ["--check"]])
+def test_releases_that_no_row_is_for_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: list[str]
+) -> None:
+    """That nothing is new in releases of another distribution would mean nothing."""
+    path = tmp_path / "wheels" / "down-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("down/__init__.py", "")
+        wheel.writestr("down-1.0.dist-info/METADATA", "Name: down\n")
+    assert main(["lock", "--releases", "down", *option]) == 2
+    err = capsys.readouterr().err
+    assert "none of the selected patches targets" in err
+    assert "expected releases of up" in err
     assert not (tmp_path / "patchkit.lock").exists()
 
 

@@ -151,7 +151,9 @@ def _has_own_signature(lookup: Lookup, value: Value) -> bool:
 def _leaves_arguments_to_init(new: Value) -> bool:
     """Whether a `__new__` accepts any arguments, so that `__init__` alone may refuse them."""
     if new.kind is Kind.OUTSIDE:
-        return True  # as the `__new__` of `object` does
+        # As the `__new__` of `object` does. A base that is not known may have another, and a
+        # metaclass that takes other arguments.
+        return new.is_sure
     signature = new.signature or Signature()
     kinds = [argument.kind for argument in signature.bound().parameters.values()]
     # `(cls, *args, **kwargs)`

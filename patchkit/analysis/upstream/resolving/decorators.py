@@ -65,12 +65,12 @@ _DEFINED_BY_ATTRS = frozenset(
     {"attr._make.attrs", "attr._next_gen.define", "attr._next_gen.frozen"}
 )
 """The same decorators by where attrs defines them, for a release of attrs itself."""
+_COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__"})
 _SAME = frozenset(
     {
         "abc.abstractmethod",
         "atexit.register",
         "enum.unique",
-        "functools.total_ordering",
         "mypy_extensions.mypyc_attr",
         "mypy_extensions.trait",
         "pydantic.computed_field",
@@ -348,6 +348,8 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
         return DecoratorEffect(
             SAME, touched=_SET_BY_ATTRS, dataclass="attrs", options=options
         )
+    if name == "functools.total_ordering":
+        return DecoratorEffect(SAME, touched=_COMPARISONS)
     if name in DATACLASSES:
         return DecoratorEffect(SAME, dataclass=DATACLASSES[name], options=options)
     if name in _SAME or name.startswith(_ROUTES):

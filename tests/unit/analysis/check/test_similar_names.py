@@ -24,6 +24,18 @@ def test_a_slip_in_the_key_of_a_table_names_similar_keys() -> None:
     assert table == "; did you mean up.mod:TABLE?"
 
 
+def test_a_colon_in_the_wrong_place_is_told() -> None:
+    """The module, the class and the method are there, divided by a colon and a dot."""
+    release = subject("1", mod="class C:\n    def f(self): ...\n")
+    for slip in (
+        Target("up.mod.C", "f"),
+        Target("up.mod.C.f"),
+    ):
+        assert did_you_mean(slip, release) == "; did you mean up.mod:C.f?"
+    assert did_you_mean(Target("up.nothing.C", "f"), release) == ""
+    assert did_you_mean(Target("up.mod.C", "TABLE['a.b']"), release) == ""
+
+
 def test_a_slip_in_an_open_class_is_told_before_look_by_hand(world: World) -> None:
     """Where a decorator may add anything, a nearly equal name of the class is told all the same."""
     world.pack(

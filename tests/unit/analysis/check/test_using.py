@@ -92,6 +92,49 @@ def body(top: str, inside: str = "...") -> str:
             "class C:\n    def f(self, a, *, b): ...",
             [],
         ),
+        (
+            body("from up.lib import C\nclass D(C):\n    def f(self): ..."),
+            "class C:\n    def f(self, *args, **kwargs): ...",
+            [],
+        ),
+        (
+            body("from up.lib import C\ndef f(self): ...\nC.f = f"),
+            "class C:\n    def f(self, a): ...",
+            ["PK604"],
+        ),
+        (
+            body("from up.lib import C\ndef f(self, a): ...\nC.f = f"),
+            "class C:\n    def f(self, b): ...",
+            ["PK604"],
+        ),
+        (
+            body("from up.lib import C\ndef f(self, *a, **k): ...\nC.f = f"),
+            "class C:\n    def f(self, a): ...",
+            [],
+        ),
+        (
+            body("from up.lib import C\ndef f(): ...\nC.f = f"),
+            "class C:\n    @staticmethod\n    def f(a): ...",
+            [],
+        ),
+        (
+            body("import up.lib\ndef f(): ...\nup.lib.g = f"),
+            "def g(a): ...",
+            ["PK604"],
+        ),
+        (
+            body("import up.lib\ndef f(): ...\nsetattr(up.lib, 'g', f)"),
+            "def g(a): ...",
+            ["PK604"],
+        ),
+        (body("import up.lib\ndef f(): ...\nup.lib.g = f"), "g = load()", []),
+        (
+            body(
+                "import functools, up.lib\n@functools.wraps(print)\ndef f(): ...\nup.lib.g = f"
+            ),
+            "def g(a): ...",
+            [],
+        ),
     ],
 )
 def test_uses_of_a_body(world: World, text: str, lib: str, expected: list[str]) -> None:

@@ -244,6 +244,16 @@ def test_a_method_that_is_no_longer_inherited_is_found_in_its_base() -> None:
     assert "no longer derives from" in found.words
 
 
+def test_what_a_class_only_assigns_came_from_no_base() -> None:
+    """`kind = Kind.ONE` is the value of another class: that is there still, and took no place."""
+    kinds = "class Kind:\n    ONE = (1, 2, 3)\n"
+    old = {"up.old": f"{kinds}class Worker:\n    kind = Kind.ONE\n"}
+    new = {"up.old": f"{kinds}class Worker:\n    _kind = Kind.ONE\n"}
+    found = search("up.old:Worker.kind", new, old)
+    assert place(found) is None
+    assert found.words == "up.old:Worker no longer has it"
+
+
 # --- modules, and what nothing is known of
 
 

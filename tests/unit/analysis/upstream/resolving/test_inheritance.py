@@ -113,6 +113,23 @@ def test_a_metaclass_may_provide_attributes() -> None:
     assert resolve(with_new, "C.nothing").state == "undecidable"
 
 
+def test_how_a_class_with_an_unknown_base_is_called_is_not_told() -> None:
+    """The base may have a `__new__`, and a metaclass, that take other arguments."""
+    known = resolve("class C(Exception):\n    def __init__(self, a): ...\n", "C")
+    assert str(known.signature) == "(a)"
+    source = "from lib import Base\nclass C(Base):\n    def __init__(self, a): ...\n"
+    assert resolve(source, "C").signature is None
+    assert str(resolve(source, "C.__init__").signature) == "(self, a)"
+
+
+def test_what_total_ordering_writes_is_not_sure() -> None:
+    """A class gets the comparisons that it lacks, which are not those of `object`."""
+    source = "import functools\n@functools.total_ordering\nclass C:\n"
+    source += "    def __gt__(self, other): ...\n"
+    assert not resolve(source, "C.__lt__").is_sure
+    assert resolve(source, "C.__gt__").state == "present"
+
+
 def test_init_subclass_may_set_attributes() -> None:
     """What `__init_subclass__` of a base sets is not sure; a computed name leaves all open."""
     source = (
