@@ -106,10 +106,10 @@ def _in_other_modules(target: Target, release: CheckedRelease) -> list[Target]:
     it is the same name in modules whose names are similar.
     """
     # The colon may be missing, or stand behind another part of the name.
-    has_items = any(isinstance(step, Item) for step in target.steps)
-    for candidate in () if has_items else splits(str(target).replace(":", ".")):
-        if candidate != target and release.has(candidate):
-            return [candidate]
+    if not any(isinstance(step, Item) for step in target.steps):
+        for candidate in splits(str(target).replace(":", ".")):
+            if candidate != target and release.has(candidate):
+                return [candidate]
     names = []
     for path in release.source.paths():
         if path.endswith(".py"):
