@@ -119,6 +119,11 @@ class MoveSearch:
         Where neither has it, it is looked for by its body.
         """
         owner = target.holder
+        in_module = self._in_module(target)
+        if in_module is not None:
+            found = self.find(in_module)
+            if found.place is not None:
+                return found
         if self._new.resolve(owner).state == "present":
             return self._lost_member(owner, old)
         new_owner = self.find(owner).place
@@ -137,6 +142,16 @@ class MoveSearch:
             )
             return MoveResult(words=message)
         return self._lost_member(new_owner, old)
+
+    def _in_module(self, target: Target) -> Target | None:
+        """Return `a.b:C` for `a:b.C`, where `b` is a module, if the new release lacks that, too."""
+        assert self._old is not None
+        holder = self._old.resolve(target.holder)
+        if holder.kind is not Kind.MODULE or not holder.module:
+            return None
+        in_module = Target(holder.module, str(target.steps[-1]))
+        is_lost = self._new.resolve(in_module).state == "absent"
+        return in_module if is_lost and in_module != target else None
 
     def _lost_member(self, owner: Target, old: Resolution) -> MoveResult:
         """Find a member that its class no longer has.

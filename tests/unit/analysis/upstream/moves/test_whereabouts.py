@@ -196,6 +196,14 @@ def test_a_member_of_a_module_that_had_another_name_is_found() -> None:
     assert found == MoveResult(words="up.ops no longer has it")
 
 
+def test_a_class_named_through_its_package_is_followed() -> None:
+    """`up.old:ops.Worker` is the class `Worker` of the module `up.ops`, which has moved."""
+    old = {"up.old": "from up import ops", "up.ops": WORKER}
+    new = {"up.old": "from up import ops", "up.ops": "", "up.v2.ops": WORKER}
+    found = search("up.old:ops.Worker", new, old)
+    assert place(found) == "up.v2.ops:Worker"
+
+
 def test_a_renamed_method_is_found_in_its_class() -> None:
     """A method of the same class with the same source and another name is found, as renamed."""
     new = {
