@@ -45,6 +45,7 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     set_by_metaclass,
 )
 from patchkit.analysis.upstream.resolving.outside import (
+    as_defined,
     as_typing,
     has_member,
     has_room_for_weakref,
@@ -254,11 +255,10 @@ def _inherited_default(field: Value, search_following: Callable[[], Values]) -> 
 
 def _inherited(ancestor: Value, name: str) -> Value:
     """Return an attribute that a class outside the release is known to have, such as `object`."""
-    module, _, class_name = ancestor.dotted.rpartition(".")
-    dotted_name = f"{ancestor.dotted}.{name}"
-    return Value(
-        "present", Kind.OUTSIDE, module, f"{class_name}.{name}", dotted=dotted_name
-    )
+    owner = as_defined(ancestor.dotted)
+    module, _, class_name = owner.rpartition(".")
+    qualname = f"{class_name}.{name}"
+    return Value("present", Kind.OUTSIDE, module, qualname, dotted=f"{owner}.{name}")
 
 
 def _doubted(value: Value, doubt: str, open_reason: str) -> Value:

@@ -4,6 +4,7 @@ A dict is called a table here, as in targets.
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -30,6 +31,8 @@ _CHANGED = (
     rb"|=\s*(?:\w+\.)*%s\s*$"
 )
 """Code that changes a list or table, or assigns it to another name; for `%s` stands its name."""
+_PASSED = rb"(?:\b(\w+)\(|[,=])\s*%s\s*[,)]"
+"""A call that is passed a list or table, which it may change; its group is what is called."""
 _TYPES: dict[type, str] = {Number: "a number", str: "a str", bytes: "bytes"}
 """Types of constants, in words. All numbers are alike, and None may stand for any type."""
 _DECLARED = {"bool", "bytes", "float", "int", "str"}
@@ -313,5 +316,11 @@ def _missing(value: Value, container: LiteralContainer, item: Item) -> Value:
 def _is_changed(value: Value) -> bool:
     """Whether code of its module, such as that of a function, may change a list or table."""
     name = re.escape(value.qualname.rpartition(".")[2].encode())
-    pattern = _CHANGED % (name, name)
-    return bool(re.search(pattern, value.module_tree.source, re.MULTILINE))
+    text = value.module_tree.source
+    if re.search(_CHANGED % (name, name), text, re.MULTILINE):
+        return True
+    for passing in re.finditer(_PASSED % name, text):
+        function = passing[1]
+        if function is None or not hasattr(builtins, function.decode()):
+            return True
+    return False

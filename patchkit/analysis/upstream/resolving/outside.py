@@ -225,20 +225,30 @@ def has_member(dotted: str, name: str) -> bool | None:
     if cls is object:
         return name in vars(object)
     is_alias = as_typing(dotted).startswith("typing.") and not issubclass(cls, Generic)
+    # `typing.Mapping` brings `Generic` along, unless a later base has it.
     if is_alias and name in vars(Generic):
-        return (
-            None  # `typing.Mapping` brings `Generic` along, unless a later base has it
-        )
+        return None
+    # `type` stores it for classes, and a class of its own may have none.
     if cls is type and name == "__abstractmethods__":
-        return (
-            None  # `type` stores it for classes, and a class of its own may have none
-        )
+        return None
     # Not by `hasattr`, which is False for `Enum.value`, though members have it.
     bases = cls.__mro__[:-1]  # without `object`, which the caller looks at last
     if any(name in vars(base) for base in bases):
         return True
     # Such as `Enum.__members__`, which the metaclass provides.
     return hasattr(cls, name) and not hasattr(object, name)
+
+
+def as_defined(dotted: str) -> str:
+    """Return `builtins.list` for `typing.List`, and any other name as it is.
+
+    Args:
+        dotted: The dotted name of a class outside the release.
+    """
+    cls = standard_class(dotted)
+    if cls is None or not as_typing(dotted).startswith("typing."):
+        return dotted
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 @lru_cache(maxsize=512)

@@ -1279,3 +1279,16 @@ class Operations:
 
 @Operations.register("create")
 def _create(self, name): ...
+
+
+# program: what classes of typing stand for
+# sure: Items.append
+from typing import Dict, List
+
+
+class Items(List[int]):
+    def own(self): ...
+
+
+class Table(Dict[str, int]):
+    def own(self): ...

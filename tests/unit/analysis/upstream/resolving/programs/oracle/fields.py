@@ -739,3 +739,19 @@ class Mode(enum.Enum):
 
 text = Mode.ONE.value
 name = Mode.ONE.name
+
+
+# program: tables that are passed to a function
+# sure: kept
+kept = {"a": 1}
+table = {"a": 1}
+named = {"a": 1}
+print(len(kept), sorted(kept))
+
+
+def fill(rows, more):
+    rows["b"] = 2
+    more["c"] = 3
+
+
+fill(table, more=named)
