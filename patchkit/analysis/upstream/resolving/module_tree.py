@@ -14,6 +14,8 @@ BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 _GLOBAL = re.compile(rb"global[\s\\]+\w+[ \t\f]*(?:[,;#\\\r\n]|\Z)")
 """A `global` statement; also "global" and a word at the end of a line of text."""
 
+_MAKES_MODULES = re.compile(rb"sys\.meta_path\.|modules\[\s*__name__\s*\+")
+"""Adds a finder of modules, or puts one below the own name into `sys.modules`."""
 _Conclusions = dict[Any, Any]
 """Results that were worked out, by keys that the code which works them out chooses."""
 _Enclosed = tuple[ast.AST, frozenset[str]]
@@ -74,6 +76,12 @@ class ModuleTree:
         if module:
             return f"{base}.{module}"
         return base
+
+    def may_make_modules(self) -> bool:
+        """Whether the text of the module makes modules by code, as `six` makes `six.moves`."""
+        return self.remember_with_file(
+            "makes modules", lambda: _MAKES_MODULES.search(self.source) is not None
+        )
 
     def rebound_in_functions(self) -> dict[str, set[str]]:
         """Return the names that functions of the module declare `global`, and so may rebind.

@@ -299,6 +299,10 @@ class Lookup(Protocol):
                 reason = f"{package} is compiled, and may have {name}"
                 return undecided(reason, Kind.OUTSIDE, name)
             package = package.rpartition(".")[0]
+        parent = self.modules.get(name.rpartition(".")[0])
+        if parent is not None and parent.may_make_modules():
+            reason = f"{parent.name} makes modules by code, and may make {name}"
+            return undecided(reason, Kind.OUTSIDE, name)
         if self.modules.has_stub(name):
             return undecided(f"{name} has a stub and no source", Kind.OUTSIDE, name)
         return absent(f"there is no module {name}")

@@ -736,3 +736,22 @@ if TYPE_CHECKING:
 import sys
 
 sys.modules["up.a"].made = lambda a: a
+
+
+# program: modules that a copy of six makes
+# sure: kept
+from up.lib.moves import StringIO
+
+
+def kept(a): ...
+
+
+# file: lib
+import io
+import sys
+import types
+
+__path__ = []
+moves = types.ModuleType(__name__ + ".moves")
+moves.StringIO = io.StringIO
+sys.modules[__name__ + ".moves"] = moves
