@@ -17,6 +17,8 @@ from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import Progress, tried, worker_threads
+from patchkit.analysis.upstream.resolving.module_tree import module_name
+from patchkit.analysis.uses.assignments import with_assigned
 from patchkit.analysis.uses.packages import content_hash, modules_of
 from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
@@ -263,7 +265,14 @@ def _uses(
             trees = modules_of(source, roots)
             uses_data = [use.as_data() for use in uses_of(trees, roots)]
         store.put("uses", key, uses_data)
-    return [Use.of_data(data) for data in uses_data]
+    uses = [Use.of_data(data) for data in uses_data]
+    # Some packages bring modules of upstream's package, as `vllm/extra.py` in their wheel.
+    own_modules = {
+        f"{module_name(path)}:"
+        for path in source.paths()
+        if path.endswith(".py") and path.partition("/")[0] in roots
+    }
+    return list(with_assigned(uses, own_modules))
 
 
 def _unfit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,6 +80,23 @@ def test_the_releases_of_a_project_may_be_of_several_upstreams(
     file.write_text('[tool.patchkit]\nreleases = ["up>=2"]\n')
     _, data, _ = fitted("--of", "up-down")
     assert _verdicts(data) == {"up-down 7.0": False}
+
+
+def test_modules_that_the_package_brings_along_are_there(
+    world: World, capsys: pytest.CaptureFixture[str], fitted: Callable[..., Fitted]
+) -> None:
+    """A wheel may have files below upstream's package: these are in no release, and not gone."""
+    wheel = world.folder / "mine-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as files:
+        text = "from up.extra import helper\nimport up.extra.deep\nfrom up.mod import new\n"
+        files.writestr("mine/__init__.py", text)
+        files.writestr("up/extra/__init__.py", "def helper(): ...\n")
+        files.writestr("up/extra/deep.py", "")
+        files.writestr("mine-1.0.dist-info/METADATA", "Name: mine\nVersion: 1.0\n")
+    assert main(["fit", str(wheel), "--releases", "up", "--format", "concise"]) == 1
+    found = capsys.readouterr().out
+    assert "up.mod:new" in found
+    assert "up.extra" not in found
 
 
 def test_all_releases_of_each_that_is_named(fitted: Callable[..., Fitted]) -> None:
