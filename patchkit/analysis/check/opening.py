@@ -5,6 +5,7 @@ All functions raise `UpstreamError` if they find no release, and those for local
 """
 
 import functools
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -174,7 +175,7 @@ def tree(
         UpstreamError: There is no such folder, or the tree has none of the packages.
         VersionError: A package does not say its version.
     """
-    if not directory.is_dir():
+    if not os.path.isdir(directory):  # noqa: PTH112 - a Path may raise
         raise UpstreamError(
             f"found no folder {str(directory)!r}, expected a source tree"
         )
@@ -238,7 +239,7 @@ def archive(file: Path, versions: Versions) -> list[CheckedRelease]:
         UpstreamError: There is no such file, or it cannot be read.
         VersionError: It does not say its version.
     """
-    if not file.is_file():
+    if not os.path.isfile(file):  # noqa: PTH113 - a Path may raise
         raise UpstreamError(f"found no file {str(file)!r}, expected a wheel")
     package = file.name.partition("-")[0]  # of `NAME-VERSION…`
     option = f"--wheel {shlex.quote(str(file))}"

@@ -36,10 +36,11 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
         UpstreamError: There is no such package, or it cannot be read.
     """
     path = Path(name)
-    if path.is_dir():
+    # `os.path`: unlike a `Path`, it raises no error for a name that is too long.
+    if os.path.isdir(path):  # noqa: PTH112 - a Path may raise
         return path.resolve().name, _open_folder(path)
-    if path.is_file() or name.endswith(_ARCHIVES):
-        if not path.is_file():
+    if os.path.isfile(path) or name.endswith(_ARCHIVES):  # noqa: PTH113 - a Path may raise
+        if not os.path.isfile(path):  # noqa: PTH113 - a Path may raise
             raise UpstreamError(f"found no file {name!r}, expected a wheel")
         if name.endswith(".py"):
             raise UpstreamError(

@@ -192,7 +192,10 @@ def _line(line: Text, description: str, width: int) -> Text:
     if not is_too_wide:
         return line.append(description)
     parts = wrap(
-        description, width - MARGIN, break_long_words=False, break_on_hyphens=False
+        description,
+        max(1, width - MARGIN),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     for part in parts:
         line.append(f"\n{'':{MARGIN}}{part}")

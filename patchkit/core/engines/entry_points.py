@@ -16,7 +16,7 @@ from patchkit.errors import EngineError, ProcessRowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 GROUP = "patchkit.patches"
 """The group of packs."""
@@ -68,10 +68,27 @@ def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
     for dist in distributions(path=folders):
         entries += [
             entry
-            for entry in dist.entry_points
+            for entry in _entries_of(dist)
             if entry.group in {GROUP, PROCESSES, ENGINES}
         ]
     return entries
+
+
+def _entries_of(dist: Distribution) -> Iterable[EntryPoint]:
+    """Return the entry points of a distribution; none of a malformed file that names no group.
+
+    Raises:
+        EngineError: The file is malformed, and names a group of patchkit.
+    """
+    try:
+        return dist.entry_points
+    except (ValueError, TypeError) as error:
+        parent, name = os.path.split(str(getattr(dist, "_path", "")))
+        text = b"".join(_entry_point_files(parent, name))
+        if _names_group(text):
+            message = f"{parent}/{name}/entry_points.txt: cannot be read ({error})"
+            raise EngineError(message) from error
+        return ()
 
 
 def own_engines() -> tuple[Engine, ...]:
@@ -185,14 +202,23 @@ def _may_hold_packs(folder: str) -> bool:
     # A zip file is not opened; any may hold packs, except Python's own, such as `python311.zip`.
     if os.path.isfile(folder):  # noqa: PTH113 - importing pathlib slows every start
         return not folder.endswith("python{}{}.zip".format(*sys.version_info))
-    groups = [group.encode() for group in (GROUP, PROCESSES, ENGINES)]
-    return any(group in text for text in _entry_point_files(folder) for group in groups)
+    return any(map(_names_group, _entry_point_files(folder)))
 
 
-def _entry_point_files(folder: str) -> Iterator[bytes]:
-    """Yield the content of each `entry_points.txt` of the distributions in a folder."""
+def _names_group(text: bytes) -> bool:
+    """Whether a text names one of patchkit's groups of entry points."""
+    return any(group.encode() in text for group in (GROUP, PROCESSES, ENGINES))
+
+
+def _entry_point_files(folder: str, only: str = "") -> Iterator[bytes]:
+    """Yield the content of each `entry_points.txt` of the distributions in a folder.
+
+    Args:
+        folder: The folder.
+        only: The folder in it that is read alone; '' for all.
+    """
     try:
-        names = os.listdir(folder)  # noqa: PTH208
+        names = [only] if only else os.listdir(folder)  # noqa: PTH208
     except OSError:
         return
     for name in names:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     _Patches = dict[str, _Targets]
 
 _Value = TypeVar("_Value")
-
 _HEAD = "# What has been reviewed of upstream. `patchkit lock` writes this file; review its diff.\n"
 _VERSION = 2
 _FORMAT = f"format {_VERSION}"
@@ -159,14 +159,16 @@ def read_lock(file: Path) -> Lock:
         LockError: The file cannot be read, or is malformed; then the error names the line.
     """
     try:
-        is_too_large = file.stat().st_size > _MAX_BYTES
-        text = "" if is_too_large else file.read_text(encoding="utf-8")
+        state = file.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise LockError(f"{file}: cannot be read (it is no regular file)")
+        if state.st_size > _MAX_BYTES:
+            raise LockError(f"{file}: cannot be read (it has more than 64 MB)")
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Lock()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise LockError(f"{file}: cannot be read ({error})") from error
-    if is_too_large:
-        raise LockError(f"{file}: cannot be read (it has more than 64 MB)")
     return parse_lock(text, str(file))
 
 

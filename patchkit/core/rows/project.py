@@ -1,5 +1,6 @@
 """Reads `[tool.patchkit]` of a project's `pyproject.toml` into one frozen value."""
 
+import os
 import re
 import stat
 import sys
@@ -160,6 +161,8 @@ def holds_rows(file: Path) -> bool:
     Args:
         file: The file; one that cannot be read assigns nothing.
     """
+    if not os.path.isfile(file):  # noqa: PTH113 - a Path may raise
+        return False  # a pipe would be waited for
     try:
         source = file.read_bytes()
     except OSError:

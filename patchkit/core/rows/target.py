@@ -165,7 +165,7 @@ def _parse_item(qualname: str, text: str) -> Item:
 
     try:
         return Item(literal_eval(text))
-    except SyntaxError as error:
+    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(qualname) from error
 
 

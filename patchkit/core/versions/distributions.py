@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import VersionError
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _UNKNOWN = "unknown"
 
 
@@ -323,9 +324,8 @@ def _leads_to(dist: Distribution, package: _Package) -> bool:
     tree = _source_tree(dist)
     if tree is None:
         return False
-    root = tree.resolve()
     folder = package.place.parent.parent.resolve()
-    return folder in (root, root / "src")
+    return folder in (tree, tree / "src")
 
 
 def _source_tree(dist: Distribution) -> Path | None:
@@ -337,8 +337,8 @@ def _source_tree(dist: Distribution) -> Path | None:
         if folder_info.get("editable") is not True:
             return None
         url = urlsplit(origin["url"])
-        return Path(unquote(url.path))
-    except (ValueError, KeyError, AttributeError, TypeError):
+        return Path(unquote(url.path)).resolve()
+    except (ValueError, KeyError, AttributeError, TypeError, OSError, RuntimeError):
         return None
 
 
@@ -391,10 +391,10 @@ def _static_version(file: Path) -> Iterator[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below one, at any depth, but not those in functions and classes."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(
-            child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-        ):
-            yield child
-            yield from _statements(child)
+    """Yield a node and those below it, at any depth, but not those in functions and classes."""
+    pending = [node]  # no recursion, as a chain of `elif` may be too deep for it
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, _SCOPES):
+            yield current
+            pending += reversed(list(ast.iter_child_nodes(current)))

@@ -13,7 +13,7 @@ from patchkit.core.engines.entry_points import (
     installed_processes,
     own_processes,
 )
-from patchkit.errors import ProcessRowError
+from patchkit.errors import EngineError, ProcessRowError
 from patchkit.registry import (
     OPTIONAL_PACKS,
     OWN_PACKS,
@@ -55,6 +55,18 @@ def test_other_entry_points_are_none_of_ours(tmp_path: Path) -> None:
     install(tmp_path, "more", "[patchkit.patches.more]\na = more.patches\n")
     (tmp_path / "bare-1.0.dist-info").mkdir()
     assert installed_packs([str(tmp_path)]) == ()
+
+
+def test_a_malformed_file_of_others_is_passed_over(tmp_path: Path) -> None:
+    """One that names a group of ours is an error, as its packs would be missed."""
+    install(tmp_path, "sooner", _OURS.format("a", "sooner.patches"))
+    install(tmp_path, "broken", "x = y\n[[\n")
+    assert installed_packs([str(tmp_path)]) == ("sooner.patches",)
+    install(tmp_path, "ours", f"[[\nx = y\n{_OURS.format('a', 'ours.patches')}")
+    file = tmp_path / "ours-1.0.dist-info" / "entry_points.txt"
+    file.write_bytes(file.read_bytes() + b"\xff")
+    with pytest.raises(EngineError, match=r"ours-1\.0\.dist-info/entry_points\.txt"):
+        installed_packs([str(tmp_path)])
 
 
 def test_odd_folders_on_the_path_are_passed_over(tmp_path: Path) -> None:

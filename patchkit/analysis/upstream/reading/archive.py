@@ -36,6 +36,17 @@ MAX_ALL = 1 << 30
 """Bytes of all Python files of an archive that is read whole."""
 MAX_DOWNLOAD = 4 << 30
 """Bytes of an archive that is fetched whole, and of what one unpacks to."""
+_NO_ARCHIVE = (
+    tarfile.TarError,
+    OSError,
+    EOFError,
+    zlib.error,
+    ValueError,
+    RecursionError,
+)
+"""What `tarfile` raises for what it cannot read; the last for a chain of headers."""
+_MAX_MEMBERS = 200_000
+"""Files and folders in an archive; millions of empty ones compress to little."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_NAME = re.compile(r"[\x00-\x1f\x7f\\]|^/|^[A-Za-z]:|(^|/)\.\.?(/|$)")
@@ -283,7 +294,7 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
             tarfile.open(fileobj=stream, mode="r:") as archive,  # the stream unpacks
         ):
             yield from _python_members(archive)
-    except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
+    except _NO_ARCHIVE as error:
         reason = f"it is not a gzip-compressed tar archive, or is truncated ({error})"
         raise UpstreamError(reason) from error
 
@@ -291,7 +302,9 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
 def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each Python file, without the folder that has them all."""
     total = 0
-    for member in archive:
+    for number, member in enumerate(archive):
+        if number == _MAX_MEMBERS:
+            raise UpstreamError(f"it has more than {_MAX_MEMBERS:,} files")
         check_name(member.name.rstrip("/") or ".")  # an empty name is refused as `.` is
         path = member.name.partition("/")[2]  # `vllm-0.32.0/vllm/x.py` is `vllm/x.py`
         if member.isfile() and is_python(path):

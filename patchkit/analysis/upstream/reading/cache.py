@@ -153,14 +153,16 @@ class Cache:
             return self._memory[name]
         try:
             data = read_plain(file, _MAX_ENTRY)
-            # Its time is that of its last use, by which `_shrink` chooses what to delete.
-            if time.time() - file.stat().st_mtime > _DAY:
-                os.utime(file)
         except OSError:
             return None
         except UpstreamError as error:
             self.notice(f"the file {file} of the cache is not used: {error}")
             data = b""
+        # Its time is that of its last use, by which `_shrink` chooses what to delete. A file of
+        # another user cannot be marked so, and is used all the same.
+        with contextlib.suppress(OSError):
+            if time.time() - file.stat().st_mtime > _DAY:
+                os.utime(file)
         with contextlib.suppress(zlib.error):
             content = zlib.decompressobj().decompress(data[_DIGEST_SIZE:], _MAX_ENTRY)
             if _digest(name, content) == data[:_DIGEST_SIZE]:
@@ -174,7 +176,8 @@ class Cache:
         file = self._file(name)
         if name in self._memory:
             return True
-        return file is not None and file.is_file()
+        # `os.path`: unlike a `Path`, it raises no error for a folder that may not be read.
+        return file is not None and os.path.isfile(file)  # noqa: PTH113 - a Path may raise
 
     def put(self, name: str, content: bytes) -> None:
         """Store an entry; in memory if it cannot be written.

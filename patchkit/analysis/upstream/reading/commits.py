@@ -1,5 +1,6 @@
 """Reads the commits of a git repository as releases; nothing is checked out."""
 
+import os
 import re
 import subprocess
 from collections.abc import Collection, Iterable
@@ -20,8 +21,21 @@ from patchkit.errors import UpstreamError
 _SLUG = re.compile(r"[:/]([\w.-]+/[\w.-]+?)(?:\.git)?$")
 """Finds `owner/name` at the end of a remote's URL."""
 _TAG = "tag: "
-_SAFE_SETTINGS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false")
-"""Switch off settings by which a repository names programs that git would run."""
+_SAFE_SETTINGS = (
+    "log.showSignature=false",
+    "core.fsmonitor=false",
+    "protocol.allow=never",
+    "log.mailmap=false",
+)
+"""Switch off settings by which a repository names programs that git would run, or files to read."""
+_NO_FETCHING = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""Variables by which git fetches nothing: the remote of a partial clone may name a program, too."""
+_SECONDS = 300
+"""How long git may take: the settings of a repository may include a pipe."""
 
 
 class Commit(NamedTuple):
@@ -81,6 +95,10 @@ class CommitSource:
             # `100644 blob HASH SIZE`, a tab, and the path
             columns, _, path_in_tree = entry.partition("\t")
             mode, _, name, size = columns.split()
+            if size == "BAD":
+                raise UpstreamError(
+                    f"{self.name}: the object of {path_in_tree} is missing"
+                )
             # no link, no submodule
             if is_listed(path_in_tree) and mode.startswith("100"):
                 mark = ContentMark(int(size), int(name, 16))
@@ -153,7 +171,7 @@ def commits(repository: Path) -> list[Commit]:
     # Without a remote git exits with an error, unless --default gives it a value.
     remote = _git(
         repository, "config", "--default", "", "--get", "remote.origin.url"
-    ).decode()
+    ).decode(errors="replace")
     slug = _SLUG.search(remote.strip())  # `owner/name`
     # Hash, day, tags and branches, and title, with NUL between them.
     form = "--format=%H%x00%cs%x00%D%x00%s"
@@ -162,8 +180,9 @@ def commits(repository: Path) -> list[Commit]:
     )
     version = "0"
     history = []
-    for line in text.decode(errors="replace").splitlines():
-        commit_hash, day, references, title = line.split("\0")
+    # Not `splitlines`: a title may have other characters that end a line.
+    for line in filter(None, text.decode(errors="replace").split("\n")):
+        commit_hash, day, references, title = line.split("\0", 3)
         version = _tagged_version(references) or version
         if slug:  # `Fix it (#123)` is `Fix it (owner/name#123)`
             title = re.sub(r"\((#\d+)\)$", rf"({slug[1]}\1)", title)
@@ -187,9 +206,23 @@ def _tagged_version(references: str) -> str | None:
 
 def _git(repository: Path, *arguments: str) -> bytes:
     """Run git in a repository and return what it prints; raise UpstreamError if it fails."""
-    command = ["git", "-C", str(repository), *_SAFE_SETTINGS, *arguments]
+    command = ["git", "-C", str(repository)]
+    for setting in _SAFE_SETTINGS:
+        command += ["-c", setting]
+    command += arguments
     try:
-        result = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - no shell
+        result = subprocess.run(  # noqa: S603 - no shell
+            command,
+            check=False,
+            capture_output=True,
+            env={**os.environ, **_NO_FETCHING},
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UpstreamError(
+            f"{repository}: git {arguments[0]} has not ended in {_SECONDS} seconds"
+        ) from error
     except OSError as error:
         raise UpstreamError(f"git cannot be run: {error.strerror or error}") from error
     if result.returncode:

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import netrc
+import os
 import re
 import threading
 import urllib.request
@@ -34,6 +35,8 @@ _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
 SLOWEST = 1 << 10
 """Bytes a second that a server has to send."""
+_LONGEST = 1e6
+"""Seconds; a socket refuses to wait much longer."""
 _DEFAULT_PORTS = {"https": 443}
 _OTHER_PORT = 80
 _DOWN = (
@@ -224,10 +227,11 @@ class Connections:
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
             "block": True,  # wait for one of them, and make no more
-            "timeout": urllib3.Timeout(settings.timeout or None),
+            "timeout": urllib3.Timeout(min(settings.timeout, _LONGEST) or None),
             "retries": urllib3.Retry(
                 settings.retries,
                 backoff_factor=0.25,  # as pip has it
+                respect_retry_after_header=False,  # a server may ask for hours
                 status_forcelist=_TRANSIENT,
                 raise_on_status=False,  # `Web` does, with a better message
             ),
@@ -266,7 +270,7 @@ def _context(authorities: str | None) -> "ssl.SSLContext | None":
     if not authorities:
         context.load_default_certs()
         return context
-    kind = "capath" if Path(authorities).is_dir() else "cafile"
+    kind = "capath" if os.path.isdir(authorities) else "cafile"  # noqa: PTH112 - a Path may raise
     try:
         context.load_verify_locations(**{kind: authorities})
     except OSError as error:
@@ -335,7 +339,10 @@ def _reason(error: BaseException, url: str) -> str:
         url: What was asked for, of which the message may have parts that are secret.
     """
     cause = getattr(error, "reason", None) or error
-    if isinstance(cause, exceptions.LocationParseError):
+    is_malformed = isinstance(cause, ValueError) and not isinstance(
+        cause, exceptions.HTTPError
+    )
+    if is_malformed or isinstance(cause, exceptions.LocationParseError):
         # Its message quotes what may be a password, of the URL or of the proxy's.
         return "its URL, or that of the proxy, is malformed"
     # urllib3 begins with the connection: `HTTPSConnectionPool(host='up', port=443): Read timed out`

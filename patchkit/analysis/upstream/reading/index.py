@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
@@ -195,7 +195,8 @@ class Index:
         # The cache gets no name and password; the server may have put them into links.
         login = login_of(url)
         if login:
-            body = body.replace(f"{login}@".encode(), b"")
+            written = f"{login}@".encode("utf-8", "surrogateescape")
+            body = body.replace(written, b"")
         page = page._replace(url=without_secrets(page.url), body=body)
         public_url = without_secrets(url)
         if _LOGIN.search(body):  # of others: needed for the links, and not to be stored
@@ -244,7 +245,7 @@ def local_path(location: str) -> Path | None:
     if parts.scheme in ("http", "https"):
         return None
     if parts.scheme == "file":
-        return Path(unquote(parts.path))
+        return Path(os.fsdecode(unquote_to_bytes(parts.path)))
     return Path(location)
 
 
@@ -304,7 +305,10 @@ def _links_of_json(page: IndexPage) -> Iterable[Link]:
     except (*_MALFORMED, RecursionError) as error:
         fault = error
     if fault and not links:
-        raise UpstreamError(f"not an index page ({fault!r})") from fault
+        # The error may quote the page, and so the tokens in its links.
+        is_text = not isinstance(fault, UnicodeDecodeError)
+        reason = repr(fault)[:200] if is_text else "it is not UTF-8"
+        raise UpstreamError(f"not an index page ({reason})") from fault
     return links
 
 
@@ -380,6 +384,8 @@ def parse_filename(filename: str) -> tuple[str, str] | None:
     Returns:
         Both as they are written there; None for any other file.
     """
+    if not filename.isprintable():
+        return None  # nobody could read it in a report
     if filename.endswith(".whl"):
         # `vllm-0.32.0-cp310-abi3-linux_x86_64.whl`; a build number may follow the version.
         parts = filename.split("-")

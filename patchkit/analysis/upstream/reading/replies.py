@@ -174,7 +174,7 @@ def _masked_words(text: str) -> str:
     for word in re.split(r"(\s+)", text):  # the blanks are kept, as words of their own
         parts = _divided(word)
         if parts.login:
-            words.append(f"{parts.before}…@{parts.after}")
+            words.append(f"{parts.before}…@{_shown_word(parts.after)}")
         elif re.match(r"https?://[^/]*:", word) and not _authority(word):
             # The port is no number, so that it may be the beginning of a password.
             words.append(re.sub(r"(?<=://).*", "…", word))

@@ -346,7 +346,7 @@ def _files(env: Mapping[str, str], prefix: Path) -> Iterator[Path]:
     if named_file == os.devnull:
         return
     yield from _files_of_machine(env)
-    replaces_users = bool(named_file) and Path(named_file).exists()
+    replaces_users = bool(named_file) and os.path.exists(named_file)  # noqa: PTH110 - a Path may raise
     if not replaces_users:
         yield from _files_of_user(env)
     yield prefix / "pip.conf"

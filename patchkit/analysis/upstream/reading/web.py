@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from urllib3 import BaseHTTPResponse
 
@@ -123,13 +122,12 @@ class Web:
             UpstreamError: The file has another hash, or cannot be written.
         """
         with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
-            # Named as in the URL; "file" if that ends in a slash.
-            file = Path(directory, urlsplit(url).path.rpartition("/")[2] or "file")
+            file = Path(directory, "file")  # the name in the URL may be any, or a token
             try:
                 actual = self._save(url, file)
             except OSError as error:
                 raise UpstreamError(
-                    f"it cannot be written to {directory}: {error}"
+                    f"it cannot be written to {directory}: {error.strerror or error}"
                 ) from error
             if sha256 and actual != sha256:
                 raise UpstreamError(

@@ -39,6 +39,7 @@ from patchkit.analysis.upstream.resolving.values import (
     absent,
     undecided,
 )
+from patchkit.analysis.upstream.resolving.variants import distinct
 
 _SET_ON_MODULES = frozenset(
     {
@@ -243,7 +244,7 @@ class ReleaseLookup(Lookup):
                 values.append(undecided("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
                 values += self._values_of_case(tree, name, case)
-        return _importable(values)
+        return _importable(distinct(tuple(values)))
 
     def _module_attribute(self, module: str, name: str) -> Values:
         """Work out an attribute; see `module_attribute`, which remembers it."""
@@ -259,7 +260,8 @@ class ReleaseLookup(Lookup):
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)
-        attributes = self._doubted_if_rebound(tree, name, _importable(values))
+        importable = _importable(distinct(tuple(values)))
+        attributes = self._doubted_if_rebound(tree, name, importable)
         return (*attributes, *self._submodule_of_same_name(tree, name, attributes))
 
     def _attribute_without_source(self, module: str, name: str) -> Value:

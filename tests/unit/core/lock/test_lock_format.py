@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,6 @@ from support.odd_places import hole
 
 from patchkit.core.lock.format import Lock, Span, parse_lock, read_lock, write_lock
 from patchkit.errors import LockError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SPAN = Span("0123456789abcdef", "vllm", "0.11.1", "0.13.0")
 WRITTEN = SPAN._replace(wordings=("0" * 16, "1" * 16))
@@ -118,3 +116,11 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
     hole(tmp_path / "patchkit.lock")
     with pytest.raises(LockError, match="has more than 64 MB"):
         read_lock(tmp_path / "patchkit.lock")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nor is a device read for ever."""
+    os.mkfifo(tmp_path / "patchkit.lock")
+    for file in (tmp_path / "patchkit.lock", Path("/dev/zero")):
+        with pytest.raises(LockError, match="no regular file"):
+            read_lock(file)

@@ -48,6 +48,9 @@ def test_a_qualname_is_taken_apart(first: str, later: list[str | Item]) -> None:
         "m:f[1]]",
         "m:f['k'].",
         "m:f[open('x')]",
+        "m:f[{{}: 1}]",
+        "m:f[{{}}]",
+        f"m:f[{'-' * 5000}1]",
     ],
 )
 def test_a_text_that_is_no_target_is_refused(text: str) -> None:

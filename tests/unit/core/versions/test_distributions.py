@@ -10,6 +10,7 @@ import pytest
 from support import layouts
 from support.layouts import dist_info, editable, find, package, write
 
+from patchkit.core.versions.distributions import _static_version
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion
 from patchkit.errors import VersionError
@@ -317,3 +318,11 @@ class TestStaticVersion:
         package(lib)
         write(lib / "vllm/_version.py", text)
         assert find("vllm", lib) == FoundVersion("vllm", "unknown", "vllm/__init__.py")
+
+
+def test_a_version_behind_a_deep_chain_is_read(tmp_path: Path) -> None:
+    """Thousands of `elif` are deeper in the tree than Python's stack."""
+    chain = "".join(f"elif x == {number}: ...\n" for number in range(2500))
+    file = tmp_path / "_version.py"
+    file.write_text(f"x = 0\nif x: ...\n{chain}__version__ = '1.2'\n")
+    assert list(_static_version(file)) == ["1.2"]

@@ -231,3 +231,26 @@ def test_a_user_without_a_home_has_no_folder(monkeypatch: pytest.MonkeyPatch) ->
     assert default_directory() is None
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
     assert default_directory() == Path("/x/patchkit/upstream")
+
+
+def test_a_folder_that_cannot_be_is_no_error(tmp_path: Path) -> None:
+    """Its name is too long: nothing is there, and entries stay in memory."""
+    cache = Cache(tmp_path / ("a" * 300))
+    assert not cache.has("x")
+    cache.put("x", b"1")
+    assert cache.get("x") == b"1"
+
+
+def test_a_file_that_may_not_be_touched_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's cache may be read, also when the time of last use is not to be written."""
+    cache = Cache(tmp_path)
+    cache.put("x", b"1")
+    monkeypatch.setattr(cache_module, "_DAY", -1.0)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert cache.get("x") == b"1"

@@ -114,6 +114,42 @@ def test_no_program_that_a_repository_names_is_run(
     assert trace.exists(), "the settings name a program that git runs otherwise"
 
 
+def test_a_missing_object_is_fetched_from_nowhere(
+    repository: Path, tmp_path: Path
+) -> None:
+    """The remote of a partial clone names a program, which would fetch what is missing."""
+    trace = tmp_path / "trace"
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": str(repository),
+        "remote.origin.uploadpack": f"touch {trace}; git-upload-pack",
+    }
+    for name, value in settings.items():
+        git(repository, "config", name, value)
+    command = ["git", "rev-parse", "HEAD~1:src/up/mod.py"]
+    done = subprocess.run(command, cwd=repository, check=True, capture_output=True)
+    blob = done.stdout.decode().strip()
+    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    source = CommitSource(repository, commits(repository)[1], "up")
+    with pytest.raises(UpstreamError):
+        source.read("up/mod.py")
+    assert not trace.exists()
+    shown = ["git", "cat-file", "blob", blob]
+    subprocess.run(shown, cwd=repository, check=False, capture_output=True)
+    assert trace.exists(), "the settings name a program that git runs otherwise"
+
+
+def test_a_title_may_have_any_characters(repository: Path) -> None:
+    """Those that end a line elsewhere end none in what git prints. A URL may be no text."""
+    title = "Two\u2028lines\x85 and\x0cmore"
+    git(repository, "commit", "-q", "--allow-empty", "-m", title)
+    config = repository / ".git" / "config"
+    config.write_bytes(config.read_bytes().replace(b"git@host", b"git\xff@host"))
+    assert [commit.title for commit in commits(repository)][-1] == title
+
+
 def test_no_repository_or_no_git_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import closing, suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from analysis.upstream.shops import WHEEL
 from patchkit.analysis.upstream.reading import connections as connections_module
 from patchkit.analysis.upstream.reading import web as web_module
 from patchkit.analysis.upstream.reading.releases import find_releases
+from patchkit.analysis.upstream.reading.replies import StatusError
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
 from patchkit.errors import UnreachableError, UpstreamError
@@ -235,10 +237,39 @@ def test_an_invalid_url_is_an_error() -> None:
     web.close()
 
 
-def test_a_malformed_proxy_is_not_quoted() -> None:
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://me:cret@host:cret",
+        "http://me:[cret]@127.0.0.1:1",
+        "http://me:\u2100cret@127.0.0.1:1",
+    ],
+)
+def test_a_malformed_proxy_is_not_quoted(proxy: str) -> None:
     """Its URL may have a password anywhere."""
-    settings = PipSettings(proxy="http://me:cret@host:cret", retries=0)
+    settings = PipSettings(proxy=proxy, retries=0)
     with closing(Web(settings)) as web, pytest.raises(UnreachableError) as caught:
         web.get("http://host.invalid/simple/up/", {}, 10)
     assert "malformed" in str(caught.value)
     assert "cret" not in str(caught.value)
+
+
+def test_a_server_cannot_ask_for_hours() -> None:
+    """A busy server is asked again soon, whenever it asks to be."""
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503)
+            self.send_header("Retry-After", "3600")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Busy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/simple/up/"
+        settings = PipSettings(retries=1, timeout=1e12)
+        with closing(Web(settings)) as web, pytest.raises(StatusError):
+            web.get(url, {}, 10)
+        server.shutdown()

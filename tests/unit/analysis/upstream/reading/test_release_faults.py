@@ -224,6 +224,19 @@ def test_markup_that_python_does_not_read_is_an_error(
             find_releases("up", library)
 
 
+def test_a_page_that_is_no_text_is_not_quoted(buyer: Customer) -> None:
+    """Its links may have tokens."""
+    url = f"{buyer.shop.url}/simple/up/"
+    body = b'{"files": [{"url": "/x?token=cret"}], "a": "\xff"}'
+    with buyer.library() as library:
+        content_type = "application/vnd.pypi.simple.v1+json"
+        page = IndexPage(url, content_type, "", time.time(), body)
+        library.cache.keep_page(url, page)
+        with pytest.raises(UpstreamError, match="not UTF-8") as caught:
+            find_releases("up", library)
+    assert "cret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "body", [b"[]", b"{}", b'{"files": [1]}', b"no json", b"[" * 99_999]
 )

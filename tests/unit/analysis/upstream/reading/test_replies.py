@@ -57,6 +57,14 @@ def test_a_setting_of_several_urls_is_masked() -> None:
     assert masked(text) == "https://…@a/simple\n  …@b /c@d"
 
 
+def test_what_follows_a_malformed_host_is_masked_too() -> None:
+    """A token in the path, or behind the `?`, of a URL whose port is no number."""
+    shown = masked("https://me:cret@host:bad/t0ken/simple?key=t0ken")
+    assert "host" in shown
+    assert "cret" not in shown
+    assert "t0ken" not in shown
+
+
 def test_a_login_is_for_its_host_alone() -> None:
     """A URL of the same host gets name and password, one of another host does not."""
     origin = "https://me:cret@host:8/simple"

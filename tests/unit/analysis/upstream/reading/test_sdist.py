@@ -87,6 +87,14 @@ def test_bombs_are_not_unpacked(
         opened(tmp_path, large_archive).paths()
 
 
+def test_members_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Millions of empty ones compress to little, and would take minutes."""
+    monkeypatch.setattr(archive_module, "_MAX_MEMBERS", 3)
+    data = archives.sdist({f"up/m{number}.py": b"" for number in range(9)})
+    with pytest.raises(UpstreamError, match="more than 3 files"):
+        opened(tmp_path, data).paths()
+
+
 def test_a_huge_extended_header_is_not_read(tmp_path: Path) -> None:
     """An extended header that states gigabytes is an error; `tarfile` does not limit its size."""
     header = tarfile.TarInfo("pax")

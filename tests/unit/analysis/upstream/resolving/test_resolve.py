@@ -320,3 +320,13 @@ def test_the_implementation_counts_among_overloads() -> None:
     assert str(resolve(source, "x").signature) == "(a, b=…, c=…)"
     without_implementation = source.rpartition("def x")[0]
     assert not resolve(without_implementation, "x").is_sure
+
+
+def test_aliases_through_branches_are_told_apart_once() -> None:
+    """Two branches that bind the same are one way to be bound: sixty of them are no 2**60."""
+    levels = [
+        f"if x{n}:\n    a{n + 1} = a{n}\nelse:\n    a{n + 1} = a{n}\n"
+        for n in range(60)
+    ]
+    source = f"def a0(): ...\n{''.join(levels)}f = a60\n"
+    assert len(resolve(source, "f").variants) == 1
