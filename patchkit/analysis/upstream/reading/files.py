@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from patchkit.errors import UpstreamError
 
-MAX_FILE = 16 << 20
+MAX_FILE = 4 << 20
 """Bytes of one Python file; the largest of vLLM, torch and Ray have 1 MB."""
 ROOTS = ("", "src/", "python/")
 """Where in its tree a project keeps its import packages, in this order; the last is Ray's."""
