@@ -5,7 +5,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.resolving.called import function_named
+from patchkit.analysis.upstream.resolving.called import (
+    CalledFunction,
+    function_called,
+    function_named,
+)
 from patchkit.analysis.upstream.resolving.decorator_use import (
     DecoratorUse,
     collect_returned,
@@ -19,6 +23,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
     Def,
     Signature,
+    argument_values,
     dotted,
     signature_of,
     walk,
@@ -90,6 +95,8 @@ class DecoratorSource:
         # The result of a generator is no decorator's, and an assigned signature may be any.
         if depth > DEPTH or self._is_no_decorator(node):
             return UNKNOWN
+        if self._calls_setter(CalledFunction(node, self._tree), depth):
+            return UNKNOWN
         # Only the first function may be a method; those that it leads to are found by their names.
         use = use_of(node, is_call=is_call, is_bound=self._is_bound and depth == 0)
         returned: list[ast.expr | None] = []
@@ -108,6 +115,36 @@ class DecoratorSource:
         return self._tree.remember_with_file(
             ("no decorator", id(node)),
             lambda: _is_generator(node) or _sets_signature(node),
+        )
+
+    def _calls_setter(self, caller: CalledFunction, depth: int) -> bool:
+        """Whether a function passes names to another of the release that sets a signature."""
+        key = ("calls setter", id(caller.node), depth)
+        compute = partial(self._find_setter, caller, depth)
+        return self._lookup.remember(caller.tree.conclusions, key, compute)
+
+    def _find_setter(self, caller: CalledFunction, depth: int) -> bool:
+        """Work out whether it does; see `_calls_setter`, which remembers it."""
+        if depth > DEPTH:
+            return False
+        for call in walk(caller.node):
+            if not isinstance(call, ast.Call):
+                continue
+            if not any(isinstance(value, ast.Name) for value in argument_values(call)):
+                continue
+            owner, _, name = dotted(call.func).rpartition(".")
+            called = function_called(self._lookup, caller.tree, owner, name)
+            if called is None or called.node is caller.node:
+                continue
+            if self._sets_signature(called) or self._calls_setter(called, depth + 1):
+                return True
+        return False
+
+    def _sets_signature(self, function: CalledFunction) -> bool:
+        """Whether a function sets what signatures are read from, on whatever object."""
+        return function.tree.remember_with_file(
+            ("sets signature", id(function.node)),
+            lambda: _sets_signature(function.node),
         )
 
     def _stored_names(self, node: ast.FunctionDef) -> set[str]:
@@ -305,7 +342,7 @@ def _stored_names(node: ast.AST) -> set[str]:
     return names
 
 
-def _sets_signature(node: ast.FunctionDef) -> bool:
+def _sets_signature(node: Def) -> bool:
     """Whether a decorator sets what a signature is read from, on whatever object."""
     stored = {name.removeprefix(".") for name in _stored_names(node)}
     if stored & SIGNATURE_ATTRIBUTES:

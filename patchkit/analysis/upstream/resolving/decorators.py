@@ -66,6 +66,10 @@ _DEFINED_BY_ATTRS = frozenset(
 )
 """The same decorators by where attrs defines them, for a release of attrs itself."""
 _COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__"})
+_SET_BY_DEPRECATED = frozenset({"__deprecated__", "__init_subclass__", "__new__"})
+_SET_ON_PROTOCOLS = frozenset(
+    {"__non_callable_proto_members__", "_is_runtime_protocol"}
+)
 _SAME = frozenset(
     {
         "abc.abstractmethod",
@@ -98,6 +102,15 @@ _SAME = frozenset(
     }
 )
 """Decorators outside the release that return the object that they decorate."""
+_SET_ON_CLASSES = {
+    "typing.dataclass_transform": frozenset({"__dataclass_transform__"}),
+    "typing.deprecated": _SET_BY_DEPRECATED,
+    "typing.final": frozenset({"__final__"}),
+    "typing.no_type_check": frozenset({"__no_type_check__"}),
+    "typing.runtime_checkable": _SET_ON_PROTOCOLS,
+    "warnings.deprecated": _SET_BY_DEPRECATED,
+}
+"""What some of them set on a class; what derives from the class has it as well."""
 _OF_ZOPE = frozenset(
     {
         "zope.interface.implementer",
@@ -354,7 +367,10 @@ def _well_known_effect(name: str, options: dict[str, ast.expr]) -> DecoratorEffe
         return DecoratorEffect(SAME, dataclass=DATACLASSES[name], options=options)
     if name in _SAME or name.startswith(_ROUTES):
         binds_cls = name in _CLASSMETHODS_OF_CLS
-        return DecoratorEffect(SAME, options=options, binds_cls=binds_cls)
+        touched = _SET_ON_CLASSES.get(name, frozenset())
+        return DecoratorEffect(
+            SAME, touched=touched, options=options, binds_cls=binds_cls
+        )
     if name in _WRAPS:
         return DecoratorEffect(WRAPS, makes_other=True)
     return _UNKNOWN_EFFECT

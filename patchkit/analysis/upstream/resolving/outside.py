@@ -16,6 +16,7 @@ from patchkit.analysis.upstream.resolving.machinery import (
     OF_BASE_MODEL,
     OF_ROOT_MODEL,
     OF_STRUCT,
+    OF_TORCH_MODULE,
     OF_TYPED_DICT,
     may_be_set,
 )
@@ -95,89 +96,13 @@ _OF_ABC_META = (
     "register",
 )
 """Methods that the metaclass of `BaseModel` has from `ABCMeta`."""
-_OF_TORCH_MODULE = frozenset(
-    {
-        "T_destination",
-        "__call__",
-        "__getattr__",
-        "__setstate__",
-        "_apply",
-        "_call_impl",
-        "_compiled_call_impl",
-        "_get_backward_hooks",
-        "_get_backward_pre_hooks",
-        "_get_name",
-        "_load_from_state_dict",
-        "_maybe_warn_non_full_backward_hook",
-        "_named_members",
-        "_register_load_state_dict_pre_hook",
-        "_register_state_dict_hook",
-        "_replicate_for_data_parallel",
-        "_save_to_state_dict",
-        "_slow_forward",
-        "_version",
-        "_wrapped_call_impl",
-        "add_module",
-        "apply",
-        "bfloat16",
-        "buffers",
-        "call_super_init",
-        "children",
-        "compile",
-        "cpu",
-        "cuda",
-        "double",
-        "dump_patches",
-        "eval",
-        "extra_repr",
-        "float",
-        "forward",
-        "get_buffer",
-        "get_extra_state",
-        "get_parameter",
-        "get_submodule",
-        "half",
-        "ipu",
-        "load_state_dict",
-        "modules",
-        "mtia",
-        "named_buffers",
-        "named_children",
-        "named_modules",
-        "named_parameters",
-        "parameters",
-        "register_backward_hook",
-        "register_buffer",
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "register_full_backward_hook",
-        "register_full_backward_pre_hook",
-        "register_load_state_dict_post_hook",
-        "register_load_state_dict_pre_hook",
-        "register_module",
-        "register_parameter",
-        "register_state_dict_post_hook",
-        "register_state_dict_pre_hook",
-        "requires_grad_",
-        "set_extra_state",
-        "set_submodule",
-        "share_memory",
-        "state_dict",
-        "to",
-        "to_empty",
-        "train",
-        "type",
-        "xpu",
-        "zero_grad",
-    }
-)
 _OF_NAMED_TUPLE = frozenset(
     {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
 )
 _OF_OBJECT = frozenset(dir(object))
 _ATTRIBUTES = {
-    "torch.nn.Module": _OF_TORCH_MODULE,
-    "torch.nn.modules.module.Module": _OF_TORCH_MODULE,
+    "torch.nn.Module": OF_TORCH_MODULE,
+    "torch.nn.modules.module.Module": OF_TORCH_MODULE,
     "pydantic.BaseModel": OF_BASE_MODEL,
     "pydantic.RootModel": OF_ROOT_MODEL,
     "pydantic.main.BaseModel": OF_BASE_MODEL,
@@ -247,6 +172,10 @@ def as_defined(dotted: str) -> str:
     """
     cls = standard_class(dotted)
     if cls is None or not as_typing(dotted).startswith("typing."):
+        return dotted
+    if (
+        cls.__module__ == "typing"
+    ):  # `typing_extensions` may have a `Protocol` of its own
         return dotted
     return f"{cls.__module__}.{cls.__qualname__}"
 

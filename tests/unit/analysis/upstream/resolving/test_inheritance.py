@@ -130,6 +130,37 @@ def test_what_total_ordering_writes_is_not_sure() -> None:
     assert resolve(source, "C.__gt__").state == "present"
 
 
+@pytest.mark.parametrize(
+    ("decorator", "name"),
+    [
+        ("dataclass_transform()", "__dataclass_transform__"),
+        ("deprecated('no', category=None)", "__deprecated__"),
+        ("final", "__final__"),
+        ("no_type_check", "__no_type_check__"),
+        ("runtime_checkable", "_is_runtime_protocol"),
+    ],
+)
+def test_what_decorators_of_typing_set_is_not_absent(decorator: str, name: str) -> None:
+    """The class has it, and what derives from the class."""
+    head = f"from typing_extensions import {decorator.partition('(')[0]}\n"
+    without = f"{head}class B: ...\nclass C(B): ...\n"
+    decorated = without.replace("class B", f"@{decorator}\nclass B")
+    for asked in (f"B.{name}", f"C.{name}"):
+        assert resolve(decorated, asked).state != "absent"
+        assert resolve(without, asked).state != "present"
+    if decorator != "runtime_checkable":  # which takes protocols alone
+        namespace: dict[str, type] = {}
+        exec(decorated, namespace)  # noqa: S102 - the program above
+        assert hasattr(namespace["C"], name)
+
+
+def test_a_protocol_of_typing_extensions_is_not_that_of_typing() -> None:
+    """Which of the two it is depends on the release of typing_extensions."""
+    source = "from typing_extensions import Protocol\nclass C(Protocol): ...\n"
+    found = resolve(source, "C.__init_subclass__")
+    assert found.module == "typing_extensions"
+
+
 def test_init_subclass_may_set_attributes() -> None:
     """What `__init_subclass__` of a base sets is not sure; a computed name leaves all open."""
     source = (

@@ -1292,3 +1292,41 @@ class Items(List[int]):
 
 class Table(Dict[str, int]):
     def own(self): ...
+
+
+# program: what decorators of typing set on classes
+import typing
+from typing import Protocol, final, no_type_check, runtime_checkable
+
+import typing_extensions
+
+
+@typing_extensions.dataclass_transform()
+class Transformed: ...
+
+
+class Derived(Transformed):
+    __dataclass_transform__: dict
+
+    def run(self, x): ...
+
+
+@final
+@no_type_check
+class Final:
+    __final__: bool
+    __no_type_check__: bool
+
+
+@runtime_checkable
+class Shape(Protocol):
+    def run(self, x): ...
+
+
+class Square(Shape):
+    _is_runtime_protocol: bool
+
+
+@typing_extensions.deprecated("no")
+class Old:
+    def __init__(self, a): ...

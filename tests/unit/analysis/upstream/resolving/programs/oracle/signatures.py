@@ -998,3 +998,50 @@ class Child(Base):
     def run(self, x): ...
 
     def walk(self, x, y): ...
+
+
+# program: an inner function passes what it decorates to one that sets its signature
+from .b import keep
+
+
+def of(model):
+    def decorate(function):
+        keep(model, function)
+        return function
+
+    return decorate
+
+
+def noted(function):
+    print(function)
+    return function
+
+
+class Model:
+    def __init__(self, a, b): ...
+
+
+@of(Model)
+def run(x): ...
+
+
+@noted
+def walk(x): ...
+
+
+class A:
+    @of(Model)
+    def __init__(self, *args): ...
+
+
+# file: b
+from .c import wrapped_as
+
+
+def keep(model, function):
+    wrapped_as(model.__init__, function)
+
+
+# file: c
+def wrapped_as(model, function):
+    function.__wrapped__ = model
