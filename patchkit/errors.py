@@ -161,7 +161,7 @@ def place_of_row(pack: str, patch: str | None) -> tuple[str, int | None] | None:
         imported.
     """
     file = getattr(sys.modules.get(pack), "__file__", None)
-    if file is None:
+    if not isinstance(file, str) or "\0" in file:  # no file, or the pack has set it
         return None
     line = None if patch is None else _line(file, patch)
     return shown(file), line
@@ -186,7 +186,7 @@ def _line(file: str, patch: str) -> int | None:
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - no pathlib at a start
             text = opened.read()
-    except OSError:
+    except (OSError, ValueError):
         return None
     name = rf"""["']{re.escape(patch)}["']"""
     for pattern in (rf"\bname\s*=\s*{name}", name):

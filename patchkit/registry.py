@@ -81,7 +81,7 @@ class Registry:
             declared[row.name] = row
         self._rows: dict[str, Row] = {}
         for name in declared:
-            _add_in_order(name, declared, self._rows, path=())
+            _add_in_order(name, declared, self._rows)
 
     @classmethod
     def collect(
@@ -193,7 +193,16 @@ def read_pack(name: str) -> tuple[Row, ...]:
         DeclarationError: The pack cannot be imported, or it or a row is malformed.
     """
     module = _import_pack(name)
-    return tuple([row_of(name, patch) for patch in check_pack(name, module)])
+    try:
+        return tuple([row_of(name, patch) for patch in check_pack(name, module)])
+    except PatchkitError:
+        raise
+    except (
+        Exception
+    ) as error:  # of the pack's own classes, such as a `__repr__` that fails
+        found = f"an object that raises {type(error).__name__}: {_text_of(error)}"
+        expected = "rows whose values can be read"
+        raise DeclarationError(name, None, "PATCHES", found, expected) from error
 
 
 def _import_pack(name: str) -> ModuleType:
@@ -287,26 +296,30 @@ def row_of(pack: str, patch: Patch) -> Row:
     return Row(pack, patch, frozenset(map(Role, roles)))  # a pack may write 'worker'
 
 
-def _add_in_order(
-    name: str, rows: Mapping[str, Row], ordered: dict[str, Row], path: tuple[str, ...]
-) -> None:
-    """Add a row to `ordered`, but before it the rows that it names in `after`, and so on.
-
-    `path` holds the rows that wait for this one; a row that waits for itself makes a circle.
-    """
-    if name in ordered:
+def _add_in_order(first: str, rows: Mapping[str, Row], ordered: dict[str, Row]) -> None:
+    """Add a row to `ordered`, but before it the rows that it names in `after`, and so on."""
+    if first in ordered:
         return
-    row = rows[name]
-    if name in path:
-        start = path.index(name)
-        circle = " -> ".join((*path[start:], name))
-        raise DeclarationError(
-            row.pack, name, "after", f"a circle: {circle}", "an order"
-        )
-    for predecessor in row.patch.after:
-        if predecessor not in rows:
+    # The rows that wait for the one behind them, each with those that it is still to wait for.
+    # It is no recursion, as a thousand rows may name each other.
+    waiting = {first: iter(rows[first].patch.after)}
+    while waiting:
+        name = next(reversed(waiting))
+        row = rows[name]
+        predecessor = next(waiting[name], None)
+        if predecessor is None:
+            del waiting[name]
+            ordered[name] = row
+        elif predecessor in waiting:
+            path = [*waiting, predecessor]
+            circle = " -> ".join(path[path.index(predecessor) :])
+            found = f"a circle: {circle}"
+            raise DeclarationError(
+                rows[predecessor].pack, predecessor, "after", found, "an order"
+            )
+        elif predecessor not in rows:
             found = f"{predecessor!r}, which no pack declares"
             expected = f"a patch's name{near(predecessor, rows)}"
             raise DeclarationError(row.pack, name, "after", found, expected)
-        _add_in_order(predecessor, rows, ordered, (*path, name))
-    ordered[name] = row
+        elif predecessor not in ordered:
+            waiting[predecessor] = iter(rows[predecessor].patch.after)

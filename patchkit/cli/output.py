@@ -19,18 +19,34 @@ if TYPE_CHECKING:
 
 _LOGIN = re.compile(r"(?<!file)(:/+)[^\s'\"]+@")
 """Finds the name and password of a URL, also of one that was read as a path."""
+_URL = re.compile(r"(https?:)/+(?!/|localhost)([^\s'\"<>,;)]+)")
+_BEGINNING, _END = 1_500, 400
+"""Characters of a message that are printed, if it has more: of a value with thousands, say."""
 
 
 def say(text: str) -> None:
     """Print one line on stderr, or nothing if stderr cannot be written.
 
     Args:
-        text: The message. Its line breaks become spaces, control characters are escaped, and the
-            name and password of a URL become `…`.
+        text: The message. Its line breaks become spaces, control characters are escaped, what may
+            be secret in a URL becomes `…`, and so does the middle of a very long message.
     """
-    line = printable(_LOGIN.sub(r"\1…@", text)).replace("\n", " ")
+    line = printable(_without_secrets(text)).replace("\n", " ")
+    if len(line) > _BEGINNING + _END:
+        line = f"{line[:_BEGINNING]} … {line[-_END:]}"
     with contextlib.suppress(OSError):
         click.echo(f"patchkit: {line}", err=True)
+
+
+def _without_secrets(text: str) -> str:
+    """Mask names, passwords and possible tokens in the URLs of a message."""
+    text = _LOGIN.sub(r"\1…@", text)
+    if not _URL.search(text):
+        return text
+    from patchkit.analysis.upstream.reading.replies import masked  # noqa: PLC0415 - few messages have one
+
+    # One that was read as a path has a single slash left.
+    return _URL.sub(lambda match: masked(f"{match[1]}//{match[2]}"), text)
 
 
 class Output(io.FileIO):

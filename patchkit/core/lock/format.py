@@ -18,8 +18,10 @@ import os
 import re
 import stat
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from patchkit.core.record import grouped
 from patchkit.core.versions.requirements import release_order
 from patchkit.errors import LockError
 
@@ -362,36 +364,29 @@ def joined(spans: Sequence[Span], more: Iterable[Span]) -> list[Span]:
     Returns:
         All spans, sorted by project and release.
     """
-    for span in more:
-        united_spans = _with_merged(spans, span)
-        spans = list(united_spans)
-    return sorted(spans, key=lambda span: (span.project, *_ends(span)))
+    # The fingerprint and the project make the source.
+    sources = grouped((span[:2], span) for span in (*spans, *more))
+    united = chain.from_iterable(map(_united, sources.values()))
+    return sorted(united, key=lambda span: (span.project, *_ends(span)))
 
 
-def _with_merged(spans: Iterable[Span], new: Span) -> Iterator[Span]:
-    """Yield spans and a new one; those of the same source that overlap it are merged into it."""
-    for span in spans:
-        is_same_source = span[:2] == new[:2]  # fingerprint and project
-        if is_same_source and _overlap(span, new):
-            new = _merged(span, new)
+def _united(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield spans of one source by release; those that overlap become one."""
+    first, *others = sorted(spans, key=_ends)
+    for span in others:
+        if release_order(span.first) <= release_order(first.last):
+            first = _merged(first, span)
         else:
-            yield span
-    yield new
-
-
-def _overlap(span: Span, new: Span) -> bool:
-    """Whether the releases of two spans have one in common."""
-    start, end = _ends(span)
-    new_start, new_end = _ends(new)
-    return start <= new_end and new_start <= end
+            yield first
+            first = span
+    yield first
 
 
 def _merged(span: Span, new: Span) -> Span:
-    """Make one span of two with the same source that overlap."""
-    first = min(span.first, new.first, key=release_order)
+    """Make one span of two with the same source that overlap, of which the second begins later."""
     last = max(span.last, new.last, key=release_order)
     wordings = {*new.wordings, *span.wordings}
-    return new._replace(first=first, last=last, wordings=tuple(sorted(wordings)))
+    return span._replace(last=last, wordings=tuple(sorted(wordings)))
 
 
 def _ends(span: Span) -> tuple[ReleaseVersion, ReleaseVersion]:

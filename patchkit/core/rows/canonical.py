@@ -43,6 +43,8 @@ def canonical(value: object) -> str:
         return _text(value)
     except RecursionError:
         raise CanonicalError(f"a {type(value).__name__} that holds itself") from None
+    except ValueError:  # Python writes numbers of up to 4,300 digits
+        raise CanonicalError("a number with more digits than Python writes") from None
 
 
 def _text(value: Any) -> str:

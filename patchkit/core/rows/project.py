@@ -14,7 +14,8 @@ from patchkit.core.versions.requirements import check_requirement
 from patchkit.errors import RequirementError, SettingsError, near
 
 _FILE = "pyproject.toml"
-_MAX_BYTES = 64 << 20
+_MAX_BYTES = 1 << 20
+_MAX_DOTS = 5_000
 """Bytes that the file may have."""
 # Of each setting that is a list: the pattern of an entry, and what is expected. An entry of
 # `releases` is only parsed later; here a number alone, as in `releases = ["0.32"]`, is refused.
@@ -126,7 +127,10 @@ class Project:
         locations = spec.submodule_search_locations if spec else None
         parents = {Path(location).resolve().parent for location in locations or ()}
         folders = (_working_folder(), *self.folders)
-        return not parents.isdisjoint(folder.resolve() for folder in folders)
+        try:
+            return not parents.isdisjoint(folder.resolve() for folder in folders)
+        except OSError:  # the working directory was deleted
+            return True
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -183,7 +187,8 @@ def _top_packages(packs: Iterable[str]) -> set[str]:
 
 
 def _holds_any(folder: Path, packages: Iterable[str]) -> bool:
-    return any((folder / name).is_dir() for name in packages)
+    # A Path may raise, as for a name that is too long.
+    return any(os.path.isdir(folder / name) for name in packages)  # noqa: PTH112
 
 
 def _is_found(name: str) -> bool:
@@ -238,6 +243,13 @@ def parse_toml(file: Path, source: bytes) -> dict[str, Any]:
         import tomllib  # noqa: PLC0415 - only where there is a file to read
     else:
         import tomli as tomllib  # noqa: PLC0415
+    dots = max((line.count(b".") for line in source.splitlines()), default=0)
+    if (
+        dots > _MAX_DOTS
+    ):  # as a dotted key, they take a time that grows with their square
+        raise SettingsError(
+            f"{file}: found {dots:,} dots in a line, expected at most {_MAX_DOTS:,}"
+        )
     try:
         table: dict[str, Any] = tomllib.loads(source.decode())
     except (ValueError, RecursionError) as error:

@@ -23,6 +23,10 @@ from patchkit.errors import CanonicalError, DeclarationError, RequirementError
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
 _BODY = r"patch_\w+"
 _ENV = r"[A-Za-z_]\w*(=(?s:.*))?"
+_MOST_EDITS = 100_000
+"""How often an Edit may find its text; no function is so long."""
+_LONGEST = 10_000
+"""Characters of the longest requirement that is read: some take seconds to refuse."""
 _COLLECTIONS = (tuple, list, set, frozenset)
 
 
@@ -51,7 +55,7 @@ class _FieldChecks(Record):
         if value is None:
             self.refuse(field, "nothing", expected)
         kind = type(value).__name__
-        shown = f"{kind} {value!r}"
+        shown = f"{kind} {_text_of(value)}"
         self.refuse(field, shown, expected)
 
     def require_match(
@@ -81,6 +85,9 @@ class _FieldChecks(Record):
         """Refuse what is no collection of valid requirements."""
         self.require_strings(field, values)
         for text in values:
+            if len(text) > _LONGEST:
+                found = f"a requirement of {len(text):,} characters"
+                self.refuse(field, found, f"one of up to {_LONGEST:,}")
             try:
                 check_requirement(text)
             except RequirementError as error:
@@ -103,7 +110,7 @@ class _FieldChecks(Record):
             return
         try:
             compile(value.strip(), field, "eval", dont_inherit=True)
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.refuse(field, repr(value), "a type, or the text of one", error)
 
     def require_canonical(self, field: str, value: object) -> None:
@@ -117,6 +124,14 @@ class _FieldChecks(Record):
             same = "what is the same in every process"
             expected = f"{same}: a literal, or what a module calls by a name"
             self.refuse(field, problem, expected, error)
+
+
+def _text_of(value: object) -> str:
+    """Write a value for a message, also one that cannot be written."""
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - the pack's own code, or a number of 5,000 digits
+        return f"whose repr raises {type(error).__name__}"
 
 
 def _is_dotted(name: str) -> bool:
@@ -152,7 +167,7 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     folders = list(search_path)
     _match_bodies(pack, folders, patches)
     for patch in patches:
-        row_checks = _FieldChecks(pack, patch.name)
+        row_checks = _FieldChecks(pack, str(patch.name))
         _check_data(row_checks, folders, patch)
     return tuple(patches)
 
@@ -163,15 +178,16 @@ def _match_bodies(
     """Refuse a row without its body, and a body without a row."""
     declared: dict[str, str] = {}
     for patch in patches:
-        if patch.body is not None:
-            declared[patch.body] = patch.name
-    pack_checks = _FieldChecks(pack)
-    for body, name in declared.items():
+        body: Any = patch.body
+        if body is None:
+            continue
         expected = "the name of a module 'patch_<module>'"
         if isinstance(body, str) and body.startswith(f"{pack}."):
             expected = f"{body.removeprefix(pack)[1:]!r}, without the pack's name"
-        row_checks = _FieldChecks(pack, name)
+        row_checks = _FieldChecks(pack, str(patch.name))
         row_checks.require_match(_BODY, "body", body, expected)
+        declared[body] = str(patch.name)
+    pack_checks = _FieldChecks(pack)
     if declared and not folders:
         expected = "a package, which can hold bodies"
         pack_checks.refuse("package", "a plain module", expected)
@@ -231,10 +247,9 @@ def check_patch(pack: str, patch: Patch) -> None:
     Raises:
         DeclarationError: A field is malformed; the error names the first one.
     """
-    checks = _FieldChecks(pack, patch.name)
-    name_checks = _FieldChecks(pack, str(patch.name))  # the name may be of any type
+    checks = _FieldChecks(pack, str(patch.name))  # the name may be of any type
     expected = "kebab-case, such as 'ray-worker-torch-npu'"
-    name_checks.require_match(_KEBAB, "name", patch.name, expected)
+    checks.require_match(_KEBAB, "name", patch.name, expected)
     checks.require_requirements("requires", patch.requires)
     if not patch.requires:
         expected = "at least one requirement, such as 'vllm>=0.11'"
@@ -305,8 +320,9 @@ def _check_change(
         checks.require_filled(f"{field} old", change.old)
         checks.require_string(f"{field} new", change.new)
         count = change.count
-        is_count = type(count) is int and count >= 1  # no bool
-        checks.require(is_count, f"{field} count", count, "a number from 1 on")
+        is_count = type(count) is int and 1 <= count <= _MOST_EDITS  # no bool
+        expected = f"a number from 1 to {_MOST_EDITS:,}"
+        checks.require(is_count, f"{field} count", count, expected)
     if isinstance(change, AddField):
         is_name = isinstance(change.name, str) and change.name.isidentifier()
         checks.require(is_name, f"{field} name", change.name, "a name for a field")

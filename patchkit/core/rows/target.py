@@ -25,6 +25,8 @@ class Item(NamedTuple):
 
 
 TargetStep = str | Item
+_LONGEST = 2_000
+"""Characters of the longest target; no code has one of 200."""
 
 _OF_TYPES = (
     r"__(call|init|new|del|repr|str|bytes|format|hash|bool|dir|sizeof|copy|fspath"
@@ -60,9 +62,11 @@ class Target(Record):
             The target.
 
         Raises:
-            ValueError: The text is neither.
+            ValueError: The text is neither, or too long to be one.
         """
         module, colon, qualname = text.partition(":")
+        if len(text) > _LONGEST:
+            raise ValueError(f"a target of {len(text):,} characters")
         if not all(part.isidentifier() for part in module.split(".")):
             raise ValueError(text)
         if colon:

@@ -1,32 +1,27 @@
 """Lists which installed distributions have which packages."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from importlib.metadata import Distribution, distributions, packages_distributions
+import csv
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
 
 
-def distributions_by_package() -> Mapping[str, list[str]]:
+def distributions_by_package() -> dict[str, list[str]]:
     """Return the names of the installed distributions that have a package, by the package.
 
-    Scripts and the like count as packages, too, such as `..` for `../../bin/tool.py`.
-    """
-    if sys.version_info >= (3, 11):
-        return packages_distributions()
-    return packages_from_files()
-
-
-def packages_from_files() -> dict[str, list[str]]:
-    """List packages as `packages_distributions` of Python 3.11 does.
-
-    That of Python 3.10 reads `top_level.txt` alone, which most wheels lack today.
-
-    Returns:
-        The names of distributions by package.
+    Scripts and the like count as packages, too, such as `..` for `../../bin/tool.py`. Distributions
+    whose metadata is malformed are left out: `packages_distributions` of `importlib.metadata` fails
+    because of a single one.
     """
     names: dict[str, list[str]] = {}
     for distribution in distributions():
-        for package in dict.fromkeys(_packages_of(distribution)):
-            names.setdefault(package, []).append(distribution.metadata["Name"])
+        try:
+            name = distribution.metadata["Name"]
+            packages = dict.fromkeys(_packages_of(distribution))
+        except (OSError, ValueError, csv.Error):
+            continue
+        if name:
+            for package in packages:
+                names.setdefault(package, []).append(name)
     return names
 
 

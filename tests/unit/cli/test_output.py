@@ -41,11 +41,16 @@ def test_a_file_gets_no_such_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("found 'https://me:cr/et@host/up.whl'", "found 'https://…@host/up.whl'"),
-        ("found https:/me:cret@host/up.whl", "found https:/…@host/up.whl"),
+        ("found 'https://me:cr/et@host/up.whl'", "found 'https://…@host/…'"),
+        ("found https:/me:cret@host/up.whl", "found https://…@host/…"),
         ("git+ssh://cret@host is wrong", "git+ssh://…@host is wrong"),
         ("file:///home/me@work is wrong", "file:///home/me@work is wrong"),
-        ("see https://host/a, and b@c", "see https://host/a, and b@c"),
+        ("see https://host/a, and b@c", "see https://host/…, and b@c"),
+        ("https://host/simple/up/?key=cret", "https://host/simple/…/?…"),
+        (
+            "served at http://localhost:90/metrics",
+            "served at http://localhost:90/metrics",
+        ),
         ("\x1b[31mred\x00\nline", "\\x1b[31mred\\x00 line"),
     ],
 )
@@ -55,3 +60,14 @@ def test_a_message_is_one_line_without_a_password(
     """Nor does it drive a terminal, whatever it quotes."""
     say(text)
     assert capsys.readouterr().err == f"patchkit: {line}\n"
+
+
+def test_the_middle_of_a_very_long_message_is_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """How it begins, and what is expected at its end, remain."""
+    say("found '" + "x" * 100_000 + "', expected a name")
+    line = capsys.readouterr().err
+    assert line.startswith("patchkit: found 'xxx")
+    assert line.endswith("x', expected a name\n")
+    assert len(line) < 2_000

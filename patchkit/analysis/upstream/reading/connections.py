@@ -35,6 +35,8 @@ _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
 SLOWEST = 1 << 10
 """Bytes a second that a server has to send."""
+_SYSTEM_CERT = "SSL_CERT_FILE"
+"""Names the file from which OpenSSL reads certificate authorities."""
 _LONGEST = 1e6
 """Seconds; a socket refuses to wait much longer."""
 _DEFAULT_PORTS = {"https": 443}
@@ -224,6 +226,8 @@ class Connections:
     def _options(self, key: _ManagerKey) -> dict[str, Any]:
         """Return the arguments of a pool manager for timeouts, retries and certificates."""
         settings = self._settings
+        for file in (settings.cert, settings.client_cert, os.environ.get(_SYSTEM_CERT)):
+            _refuse_pipe(file)
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
             "block": True,  # wait for one of them, and make no more
@@ -247,6 +251,14 @@ class Connections:
             options["cert_reqs"] = "CERT_NONE"
             urllib3.disable_warnings(exceptions.InsecureRequestWarning)
         return options
+
+
+def _refuse_pipe(file: str | None) -> None:
+    """Raise SSLError for a pipe or device, which would be waited for."""
+    # A Path may raise. What is not there is refused when it is read.
+    is_there = bool(file) and os.path.exists(file)  # noqa: PTH110
+    if is_there and not (os.path.isfile(file) or os.path.isdir(file)):  # noqa: PTH112, PTH113
+        raise exceptions.SSLError(f"{file} is no file")
 
 
 def _context(authorities: str | None) -> "ssl.SSLContext | None":

@@ -68,6 +68,9 @@ class BindingCase:
 
 BindingCases = tuple[BindingCase, ...]
 UNBOUND: BindingCases = (BindingCase(None),)
+_CONDITIONS = 32
+"""How many conditions of a case are kept, the innermost ones: with all of them, a name that a
+thousand branches bind takes seconds."""
 
 
 def union(first: BindingCases, second: BindingCases) -> BindingCases:
@@ -110,11 +113,11 @@ def join_branches(
             key = id(case.binding)
             if key in cases_by_binding:
                 continue
-            if key in in_all:
+            if key in in_all or len(case.conditions) >= _CONDITIONS:
                 cases_by_binding[key] = case
             else:
                 conditions = (condition, *case.conditions)
-                cases_by_binding[key] = replace(case, conditions=conditions)
+                cases_by_binding[key] = BindingCase(case.binding, conditions)
     return tuple(cases_by_binding.values())
 
 

@@ -39,8 +39,11 @@ from patchkit.analysis.upstream.resolving.values import (
     absent,
     undecided,
 )
-from patchkit.analysis.upstream.resolving.variants import distinct
+from patchkit.analysis.upstream.resolving.variants import distinct, importable
 
+_CIRCLES = 50_000
+"""How many circles are followed for a name: of ten modules that import each other with `*`, there
+are millions."""
 _SET_ON_MODULES = frozenset(
     {
         "__annotations__",
@@ -79,6 +82,8 @@ class ReleaseLookup(Lookup):
         self._pending: set[tuple[object, ...]] = set()
         """The calls of `visible` and `module_attribute` that are under way, for the same reason."""
         self._attributes: dict[Any, Values] = {}
+        self._last_circle = 0
+        """The last circle, by its number, that is followed for the name which is looked up."""
 
     bound_values = expressions.bound_values
     evaluate = expressions.evaluate
@@ -96,6 +101,8 @@ class ReleaseLookup(Lookup):
         """
         if name in _NEVER_EXPORTED:
             return False
+        if self.circle_count > self._last_circle:
+            return None
         tree = self.modules.get(module)
         if tree is None or tree.fault:
             return None
@@ -162,6 +169,8 @@ class ReleaseLookup(Lookup):
             # Modules import each other with `*`: another module binds the name, if any does.
             self.circle_count += 1
             return UNBOUND
+        if not self._followed:
+            self._last_circle = self.circle_count + _CIRCLES
         flow = Flow(name, tree, self, until)
         circles_before = self.circle_count
         self._followed.add(key)
@@ -244,7 +253,7 @@ class ReleaseLookup(Lookup):
                 values.append(undecided("a builtin", Kind.OUTSIDE, f"builtins.{name}"))
             else:
                 values += self._values_of_case(tree, name, case)
-        return _importable(distinct(tuple(values)))
+        return importable(distinct(tuple(values)))
 
     def _module_attribute(self, module: str, name: str) -> Values:
         """Work out an attribute; see `module_attribute`, which remembers it."""
@@ -260,8 +269,8 @@ class ReleaseLookup(Lookup):
         values: list[Value] = []
         for case in self.binding_cases(tree, name):
             values += self._values_of_case(tree, name, case)
-        importable = _importable(distinct(tuple(values)))
-        attributes = self._doubted_if_rebound(tree, name, importable)
+        found = importable(distinct(tuple(values)))
+        attributes = self._doubted_if_rebound(tree, name, found)
         return (*attributes, *self._submodule_of_same_name(tree, name, attributes))
 
     def _attribute_without_source(self, module: str, name: str) -> Value:
@@ -387,14 +396,3 @@ def _bound_later(lookup: Lookup, tree: ModuleTree, name: str) -> str:
     if functions:
         return f"{tree.name} binds {name} only once {min(functions)}() has run"
     return dynamic_binding(lookup, tree, name)
-
-
-def _importable(values: Sequence[Value]) -> Values:
-    """Leave out values for which the import of the module would fail, unless it fails for all."""
-    importable = [value for value in values if not _is_failed_import(value)]
-    return tuple(importable or values)
-
-
-def _is_failed_import(value: Value) -> bool:
-    # The words are those of `expressions._imported`.
-    return value.state == "absent" and "is imported:" in value.reason

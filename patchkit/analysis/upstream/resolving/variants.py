@@ -26,3 +26,18 @@ def distinct(values: Values) -> Values:
         )
         by_definition.setdefault(definition, value)
     return tuple(by_definition.values())
+
+
+def importable(values: Values) -> Values:
+    """Leave out values for which the import of the module would fail, unless it fails for all.
+
+    Args:
+        values: What a name of the module may stand for.
+    """
+    found = [value for value in values if not _is_failed_import(value)]
+    return tuple(found) or values
+
+
+def _is_failed_import(value: Value) -> bool:
+    # The words are those of `expressions._imported`.
+    return value.state == "absent" and "is imported:" in value.reason

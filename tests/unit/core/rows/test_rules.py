@@ -179,7 +179,7 @@ def test_a_malformed_field_is_named(
             Edit("m:f", old="a", new="b", count=0),
             "changes[1] Edit count",
             "int 0",
-            "from 1 on",
+            "from 1 to 100,000",
         ),
         (
             AddField("m:C", "", "int", 0),

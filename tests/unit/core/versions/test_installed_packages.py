@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.core.versions import installed_packages
 from patchkit.core.versions.installed_packages import distributions_by_package
 
 if TYPE_CHECKING:
@@ -47,12 +46,35 @@ def test_every_python_lists_the_packages_of_wheels() -> None:
         "fourth": ["new_style"],
     }
     assert expected.items() <= distributions_by_package().items()
-    assert expected.items() <= installed_packages.packages_from_files().items()
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("METADATA", b"Name: b\xff\xfe\nVersion: 1.0\n"),
+        ("METADATA", b"Metadata-Version: 2.1\n"),
+        ("top_level.txt", b"\xff\xfe"),
+        ("RECORD", b"other/a.py,sha256=\xff,\n"),
+        ("RECORD", b"other/a.py,sha256=0,x\n"),
+        ("RECORD", b"x" * 200_000 + b",,\n"),
+    ],
+)
+def test_a_malformed_distribution_is_left_out(
+    site: Path, file: str, content: bytes
+) -> None:
+    """All others are listed, which Python's own function does not do."""
+    info = site / "other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: other\nVersion: 1.0\n")
+    (info / file).write_bytes(content)
+    listed = distributions_by_package()
+    assert listed["third"] == ["new_style"]
+    assert "other" not in listed
 
 
 def test_what_is_installed_here_is_listed_as_newer_pythons_list_it() -> None:
     """What Python's own function finds is found, whatever Python runs."""
-    ours = installed_packages.packages_from_files()
+    ours = distributions_by_package()
     for package, names in packages_distributions().items():
         if package.isidentifier() and not package.startswith("_"):
             assert sorted(set(names)) == sorted(set(ours.get(package, names)))
