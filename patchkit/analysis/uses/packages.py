@@ -152,18 +152,19 @@ def content_hash(source: ReleaseSource) -> str:
 
 
 def modules_of(source: ReleaseSource, names: Collection[str]) -> Iterator[ModuleTree]:
-    """Parse the modules of a package that mention one of some names.
+    """Parse the modules of a package that mention one of some names, or `sys.modules`.
 
     Args:
         source: The files of the package.
-        names: The names; a file that mentions none is not parsed, as parsing takes long.
+        names: The names; other files are not parsed, as parsing takes long.
 
     Yields:
         One module after another, in the order of their paths.
     """
     paths = _python(source)
     source.prefetch(paths)
-    mention = re.compile(rf"\b({'|'.join(names)})\b".encode())  # one of them as a word
+    # One of them as a word. A function that puts modules into `sys.modules` need name none.
+    mention = re.compile(rf"\b({'|'.join(names)}|sys\.modules)\b".encode())
     for path in paths:
         text = source.read(path) or b""
         if mention.search(text):

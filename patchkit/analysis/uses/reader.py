@@ -25,6 +25,7 @@ from patchkit.analysis.uses.expressions import (
 )
 from patchkit.analysis.uses.members import members_of
 from patchkit.analysis.uses.put_functions import functions_put
+from patchkit.analysis.uses.put_modules import PutModules
 from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
 from patchkit.analysis.uses.statements import (
     assigned_texts,
@@ -62,7 +63,9 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
     uses: list[Use] = []
     provided: set[str] = set()  # names that exist because the files assign them
     attributes: set[str] = set()  # names of all other attributes that they read
+    put = PutModules(roots)
     for tree in trees:
+        put.read(tree)
         reader = _Reader(tree, frozenset(roots))
         reader.read()
         uses += reader.uses
@@ -70,6 +73,7 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
             reader.assignments, zip(reader.uses, reader.scopes, strict=True)
         )
         attributes |= reader.attributes
+    provided |= put.names()
     return [use.marked_if_read(attributes) for use in with_assigned(uses, provided)]
 
 
