@@ -77,6 +77,8 @@ def differences_of(group: FindingGroup, report: Report) -> list[str]:
         words = _WORD.findall(gist(variant.finding.message))
         # The same words may differ in several places of a message.
         changes = ", ".join(dict.fromkeys(_changes(newest, words)))
+        if "with '" in changes and "without '" in changes:  # it is another sentence
+            changes = gist(variant.finding.message)
         texts.append(f"{release_spans(variant.releases, report)}: {changes}")
     return texts
 

@@ -71,6 +71,8 @@ UNBOUND: BindingCases = (BindingCase(None),)
 _CONDITIONS = 32
 """How many conditions of a case are kept, the innermost ones: with all of them, a name that a
 thousand branches bind takes seconds."""
+_CASES = 200
+"""How many cases are kept, for the same reason; they differ long before."""
 
 
 def union(first: BindingCases, second: BindingCases) -> BindingCases:
@@ -85,7 +87,9 @@ def union(first: BindingCases, second: BindingCases) -> BindingCases:
     """
     # None, which stands for "not bound", has an id too.
     bindings = {id(case.binding) for case in first}
-    return (*first, *(case for case in second if id(case.binding) not in bindings))
+    return _limited(
+        (*first, *(case for case in second if id(case.binding) not in bindings))
+    )
 
 
 def join_branches(
@@ -118,7 +122,14 @@ def join_branches(
             else:
                 conditions = (condition, *case.conditions)
                 cases_by_binding[key] = BindingCase(case.binding, conditions)
-    return tuple(cases_by_binding.values())
+    return _limited(tuple(cases_by_binding.values()))
+
+
+def _limited(cases: BindingCases) -> BindingCases:
+    """Leave out cases from the middle, where there are too many; "not bound" stands at an end."""
+    if len(cases) <= _CASES:
+        return cases
+    return cases[: _CASES // 2] + cases[-_CASES // 2 :]
 
 
 def _bindings(cases: BindingCases) -> set[int]:

@@ -76,6 +76,11 @@ def test_what_differs_is_told_for_each_range() -> None:
             "source (fingerprint 8370…) is new",
             "'686c…' for '8370…'",
         ),
+        (
+            "there is no module up.a; first in 0.2.0",
+            "up.a has no 'f'; first in 0.2.0",
+            "there is no module up.a; first in 0.2.0",
+        ),
         ("source (old print) is new", "source (new print) is new", "'old' for 'new'"),
     ],
 )
