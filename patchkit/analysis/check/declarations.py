@@ -30,6 +30,7 @@ from patchkit.analysis.check.packages import (
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.requiring import slips, unrequired
+from patchkit.analysis.check.similar_names import did_you_mean
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.declaration import (
     AfterImport,
@@ -39,6 +40,7 @@ from patchkit.core.rows.declaration import (
     Row,
     Wrap,
 )
+from patchkit.core.rows.target import Target
 from patchkit.core.versions.requirements import allows_any, canonical
 
 _UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
@@ -83,7 +85,8 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
     for name in _body_names(row):
         facts = pack.facts(row, name)
         if facts.state == "absent":
-            message = f"the row names {name}, but {facts.reason}"
+            meant = did_you_mean(Target(row.body, name), pack.as_release)
+            message = f"the row names {name}, but {facts.reason}{meant}"
             fix = f"define {name} in the body, or name another object in the row"
             yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
         elif name in called and facts.is_sure and facts.kind in _UNCALLABLE:

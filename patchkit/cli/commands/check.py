@@ -31,6 +31,7 @@ from patchkit.errors import (
     PatchNameError,
     SettingsError,
     UpstreamError,
+    near,
     shown,
     some_of,
 )
@@ -38,6 +39,8 @@ from patchkit.registry import is_own_pack
 from patchkit.settings import Settings
 
 _EVERY_CODE = CodeSelection()
+_SLIP = 0.8
+"""How alike two names are, from 0 to 1, of which one is a slip of the other."""
 
 
 @click.command("check")
@@ -187,6 +190,8 @@ def check_patches(
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
     _tell_unchecked(rows, releases, report, release_options)
+    if not names:
+        _tell_misspelled(project, rows, report)
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
@@ -242,6 +247,19 @@ def _tell_unchecked(
     for package, names in unchecked.items():
         found = f"{file} names no releases of {package}"
         say(f"not checked, as {found}: {some_of(names)}")
+
+
+def _tell_misspelled(project: Project, rows: Sequence[Row], report: Report) -> None:
+    """Say which entries of `accept` accept nothing, but name almost what is there."""
+    names = {row.name for row in rows}
+    names.update(str(part.place) for row in rows for part in row.patch.parts)
+    names.update(*((one.target, one.patch) for one in report.findings))
+    for entry in project.accept:
+        name = entry.partition(" ")[2]
+        hint = near(name, names, likeness=_SLIP)
+        if name not in names and hint:
+            setting = f"{shown(project.file or '')}, [tool.patchkit] accept"
+            say(f"{setting}: {entry!r} accepts nothing here{hint}")
 
 
 def _is_unread(report: Report) -> bool:

@@ -158,6 +158,20 @@ def test_flags_win_over_the_project(
     assert set(codes(data)) == {"PK304", "PK511", "PK512", "PK513"}
 
 
+@pytest.mark.usefixtures("mixed")
+def test_a_misspelled_entry_of_accept_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It accepts nothing; one that is only out of date is not told."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[tool.patchkit]\naccept = ["PK111 secnd", "PK111 vllm.x:gone"]\n')
+    assert main(CHECK) == 1
+    err = capsys.readouterr().err
+    setting = "pyproject.toml, [tool.patchkit] accept"
+    assert f"{setting}: 'PK111 secnd' accepts nothing here; did you mean second?" in err
+    assert "vllm.x:gone" not in err
+
+
 def test_an_unreadable_release_is_reported_whatever_is_selected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,18 @@ def test_a_body_that_can_be_loaded_is_fine(world: World, top: str) -> None:
     assert codes(checked([UP])) == []
 
 
+def test_a_misspelled_name_of_the_body_has_a_suggestion(world: World) -> None:
+    """The body defines a name like it."""
+    body = "def around(wrapped, instance, args, kwargs): ...\n"
+    world.pack(row("p", "patch_a", "Wrap('up.mod:f', by='arround')"), patch_a=body)
+    messages = [
+        one.message for one in checked([UP]).findings if "arround" in one.message
+    ]
+    assert messages
+    assert all("; did you mean " in message for message in messages[:1])
+    print(messages)
+
+
 def test_a_name_that_is_never_defined_is_not_in_the_body(world: World) -> None:
     """A definition under a condition that is never true counts for nothing."""
     body = "if False:\n    def w(wrapped, instance, args, kwargs): ...\n"

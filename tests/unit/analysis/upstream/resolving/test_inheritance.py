@@ -150,7 +150,7 @@ def test_what_decorators_of_typing_set_is_not_absent(decorator: str, name: str) 
         assert resolve(without, asked).state != "present"
     if decorator != "runtime_checkable":  # which takes protocols alone
         namespace: dict[str, type] = {}
-        exec(decorated, namespace)  # noqa: S102 - the program above
+        exec(decorated, namespace)
         assert hasattr(namespace["C"], name)
 
 
