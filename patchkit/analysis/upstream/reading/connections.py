@@ -256,8 +256,9 @@ class Connections:
 def _refuse_pipe(file: str | None) -> None:
     """Raise SSLError for a pipe or device, which would be waited for."""
     # A Path may raise. What is not there is refused when it is read.
-    is_there = bool(file) and os.path.exists(file)  # noqa: PTH110
-    if is_there and not (os.path.isfile(file) or os.path.isdir(file)):  # noqa: PTH112, PTH113
+    if not file or not os.path.exists(file):  # noqa: PTH110
+        return
+    if not (os.path.isfile(file) or os.path.isdir(file)):  # noqa: PTH112, PTH113
         raise exceptions.SSLError(f"{file} is no file")
 
 

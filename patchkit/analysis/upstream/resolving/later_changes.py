@@ -1,12 +1,16 @@
 """Tells which attributes the code of a module sets on a class or function below its definition."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.called import function_called
-from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.upstream.resolving.later_code import (
+    LaterCode,
+    code_of,
+    later_code,
+)
 from patchkit.analysis.upstream.resolving.other_names import (
     is_object,
     loose_variables,
@@ -24,8 +28,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
     Def,
     dotted,
-    expressions,
-    statements,
 )
 from patchkit.analysis.upstream.resolving.touches import (
     HARMLESS,
@@ -168,18 +170,15 @@ def _signature_change(lookup: Lookup, function: Value, node: Def) -> str:
     """Work out what changes a signature; see `may_change_signature`, which remembers it."""
     classes = function.scope.classes if function.scope else ()
     end = node.end_lineno or 0
-    bodies: list[tuple[Iterable[Setting], set[str]]] = []
+    bodies: list[tuple[Iterable[LaterCode], set[str]]] = []
     if classes:
         # In the body of its class it goes by its plain name.
-        inside = [
-            Setting(f"line {statement.lineno}", statement)
-            for statement in statements(classes[-1].body)
-            if statement.lineno > end
-        ]
+        below = [one for one in classes[-1].body if (one.end_lineno or 0) > end]
+        inside = [code for code in code_of(below) if code.statement.lineno > end]
         bodies.append((inside, {node.name}))
         end = classes[0].end_lineno or 0
-    below = _later_statements(function.module_tree, end)
-    bodies.append((below, names_of(function.module_tree, function.qualname)))
+    later = later_code(function.module_tree, end)
+    bodies.append((later, names_of(function.module_tree, function.qualname)))
     loose = loose_variables(function.module_tree)
     for places, names in bodies:
         changes = _read(places, names, loose, function.qualname)
@@ -200,11 +199,11 @@ def _changes_below(owner: Value, name: str, end: int) -> LaterChanges:
     if tree.source.count(name.encode()) < 2 and not loose:
         return LaterChanges({})
     names = names_of(tree, owner.qualname)
-    return _read(_later_statements(tree, end), names, loose, owner.qualname)
+    return _read(later_code(tree, end), names, loose, owner.qualname)
 
 
 def _read(
-    places: Iterable[Setting],
+    places: Iterable[LaterCode],
     names_of_owner: set[str],
     loose: set[str],
     qualname: str,
@@ -220,9 +219,11 @@ def _read(
     names: dict[str, Setting] = {}
     replaced_reason = ""
     passings: list[_Passing] = []
-    for setting in places:
-        for node in expressions(setting.statement):
-            attribute = _attribute_set(node, names_of_owner | loose)
+    names_set = names_of_owner | loose
+    for place in places:
+        setting = Setting(place.text, place.statement)
+        for node in place.nodes:
+            attribute = _attribute_set(node, names_set)
             if attribute:
                 names[attribute] = setting._replace(deletes=_is_deletion(node))
             elif attribute is None:  # `setattr` with a name that is computed
@@ -270,40 +271,6 @@ def _attribute_set(node: ast.AST, names: set[str]) -> str | None:
                 return name.value
             return None
     return ""
-
-
-def _later_statements(tree: ModuleTree, end: int) -> Iterator[Setting]:
-    """List the statements that run after a line of a module, and in functions that these call.
-
-    Args:
-        tree: The module.
-        end: The line.
-    """
-    functions: dict[str, Def] = {}
-    called: list[str] = []
-    for statement in statements(tree.tree.body):
-        if isinstance(statement, DEFS):
-            functions[statement.name] = statement
-        if (statement.end_lineno or 0) > end:
-            yield Setting(f"line {statement.lineno}", statement)
-            called += _names_called(statement)
-    # The list grows while functions call further ones; each function is read once.
-    for name in called:
-        function = functions.pop(name, None)
-        if function is None:
-            continue
-        for statement in statements(function.body):
-            yield Setting(f"{name}() at line {statement.lineno}", statement)
-            called += _names_called(statement)
-
-
-def _names_called(statement: ast.stmt) -> list[str]:
-    """List the plain names that a statement itself calls."""
-    return [
-        node.func.id
-        for node in expressions(statement)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
 
 
 def _passing(call: ast.Call, names: set[str], setting: Setting) -> _Passing | None:

@@ -132,11 +132,20 @@ def test_exec_binds_names_of_the_scope_that_it_stands_in(
 REACHES = re.compile(
     rb"\b(?:globals|locals)\(|\bvars\(\s*\)|(?<![\w.])(?:builtins\.)?exec\("
     rb"|\bmodules\[\s*(?:__name__|[\"'])|(?:__\w*|import_module)\(__name__\)"
-    rb"|global_enum|_convert_\("
+    rb"|global_enum|_convert_\(|\bexec_\("
 )
 """As one pattern, what is searched for in parts."""
 PARTS = (
-    *("globals", "locals", "vars", "exec", "modules", "builtins", "import_module"),
+    *(
+        "globals",
+        "locals",
+        "vars",
+        "exec",
+        "exec_",
+        "modules",
+        "builtins",
+        "import_module",
+    ),
     *(
         "__import__",
         "__name__",
