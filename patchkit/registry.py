@@ -226,6 +226,8 @@ def _import_pack(name: str) -> ModuleType:
 
 def _text_of(error: BaseException) -> str:
     """Return the message of an error, also of one whose class fails to say it."""
+    if isinstance(error, SyntaxError):
+        return error.msg  # without the file, whose folder it does not say
     try:
         return str(error)
     except Exception as second:  # noqa: BLE001 - the pack's own code
@@ -261,6 +263,8 @@ def _allowed_names(error: BaseException) -> str:
 
 def _line_in_pack(pack: str, error: BaseException) -> str:
     """Return ` (file:line)` of the pack's innermost line in a traceback; '' if it has none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({shown(error.filename)}:{error.lineno})"
     from traceback import walk_tb  # noqa: PLC0415 - only on the way to an error
 
     folder = f"/{pack.replace('.', '/')}/"

@@ -169,6 +169,14 @@ def test_exactly_the_circles_are_refused(graph: dict[str, list[str]]) -> None:
         assert len(_registry(graph)) == len(graph)
 
 
+def test_a_thousand_rows_may_wait_for_each_other() -> None:
+    """The last of them applies first; a circle of as many is refused."""
+    graph = {f"p{n}": [f"p{n + 1}"] for n in range(3_000)}
+    with pytest.raises(DeclarationError, match="a circle: p0 -> p1 -> p2"):
+        _registry({**graph, "p3000": ["p0"]})
+    assert next(iter(_registry({**graph, "p3000": []}))).name == "p3000"
+
+
 # -- packs -----------------------------------------------------------------------------------------
 
 
@@ -195,7 +203,8 @@ _CANNOT_SAY = "class E(Exception):\n    def __str__(self): 1 / 0\nraise E"
     ("source", "found"),
     [
         ("1 / 0", "ZeroDivisionError"),
-        ("def broken(", "SyntaxError"),
+        ("\ndef broken(", "SyntaxError: '(' was never closed ("),
+        ("\ndef broken(", "/broken_pack/__init__.py:2)"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("class E(BaseException): ...\nraise E(3)", "E: 3"),
         ("raise GeneratorExit", "GeneratorExit: "),
@@ -216,6 +225,42 @@ def test_a_pack_that_fails_on_import_is_refused(
     assert found in error.found
     is_unknown_keyword = "unexpected keyword" in error.found
     assert is_unknown_keyword or error.expected == "a package that can be imported"
+
+
+_RAISES = "class X:\n    def __repr__(self): raise RuntimeError('no')\n"
+_ITERATES = "class T(tuple):\n    def __iter__(self): raise RuntimeError('no')\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "found"),
+    [
+        (_RAISES + pack_source(row_source(requires="X()")), "requires", "X whose repr"),
+        (_RAISES + pack_source(row_source(changes="(X(),)")), "changes[0]", "X whose"),
+        (pack_source(row_source(name="5")), "name", "int 5"),
+        (pack_source(row_source(name="5", body="'patch_no'")), "body", "'patch_no'"),
+        (pack_source(row_source(body="['patch_a']")), "body", "list ['patch_a']"),
+        (pack_source(row_source(body="{}")), "body", "dict {}"),
+        (
+            _ITERATES + pack_source(row_source(requires="T(('up',))")),
+            "PATCHES",
+            "an object that raises RuntimeError: no",
+        ),
+        ("__path__ = None\nPATCHES = ()", "PATCHES", "an object that raises TypeError"),
+        (
+            "def __getattr__(name): raise RuntimeError(name)",
+            "PATCHES",
+            "an object that raises RuntimeError",
+        ),
+    ],
+)
+def test_whatever_a_row_holds_is_refused_in_one_line(
+    write_pack: Callable[..., Path], source: str, field: str, found: str
+) -> None:
+    """Also an object of the pack's own that cannot be written, or a value of an absurd type."""
+    write_pack("absurd_pack", source)
+    error = refusal("absurd_pack")
+    assert (error.pack, error.field) == ("absurd_pack", field)
+    assert found in error.found
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,25 @@ def test_a_value_that_is_nested_deep_is_no_toml(tmp_path: Path, value: str) -> N
     assert str(file) in str(caught.value)
 
 
+def test_a_key_of_thousands_of_parts_is_refused(tmp_path: Path) -> None:
+    """The time to read it grows with their square."""
+    write(tmp_path, "a" + ".a" * 100_000 + " = 1\n[tool.patchkit]\n")
+    with pytest.raises(SettingsError, match="found 100,000 dots in a line"):
+        Project.read(tmp_path)
+
+
+def test_a_pack_of_a_deleted_folder_is_not_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is one whose name is too long for a file."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert Project().folders_hidden(["json", "x" * 5_000]) == []
+    assert Project().folders_of(["json", "x" * 5_000]) == []
+
+
 def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
     """It is not waited for."""
     os.mkfifo(tmp_path / "pyproject.toml")
@@ -154,5 +173,5 @@ def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
 def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
     """Nothing of it is read."""
     hole(tmp_path / "pyproject.toml")
-    with pytest.raises(SettingsError, match="expected at most 67,108,864"):
+    with pytest.raises(SettingsError, match="expected at most 1,048,576"):
         Project.read(tmp_path)

@@ -226,6 +226,36 @@ def test_a_malformed_field_is_named(
             REQUIREMENT,
         ),
         (
+            Wrap("m:f", by="g", requires=("a" * 20_000,)),
+            "changes[1] Wrap requires",
+            "a requirement of 20,000 characters",
+            "one of up to 10,000",
+        ),
+        (
+            Wrap("m:" + "f." * 2_000 + "f", by="g"),
+            "changes[1] Wrap target",
+            "m:f.f",
+            "'module:qualname'",
+        ),
+        (
+            Edit("m:f", old="a", new="", count=10**5_000),
+            "changes[1] Edit count",
+            "int whose repr raises ValueError",
+            "a number from 1 to 100,000",
+        ),
+        (
+            AddField("m:C", "n", "-" * 5_000 + "1", 0),
+            "changes[1] AddField type",
+            "'---",
+            "the text of one",
+        ),
+        (
+            AddField("m:C", "n", "int", 10**5_000),
+            "changes[1] AddField default",
+            "more digits than Python writes",
+            "what is the same in every process",
+        ),
+        (
             Wrap("m:f", by="g", when="a b"),
             "changes[1] Wrap when",
             "'a b'",
