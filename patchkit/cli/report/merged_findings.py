@@ -78,7 +78,8 @@ def differences_of(group: FindingGroup, report: Report) -> list[str]:
         # The same words may differ in several places of a message.
         changes = ", ".join(dict.fromkeys(_changes(newest, words)))
         if "with '" in changes and "without '" in changes:  # it is another sentence
-            changes = gist(variant.finding.message)
+            _, semicolon, end = gist(group.finding.message).partition(";")
+            changes = gist(variant.finding.message).removesuffix(semicolon + end)
         texts.append(f"{release_spans(variant.releases, report)}: {changes}")
     return texts
 

@@ -79,7 +79,7 @@ def test_what_differs_is_told_for_each_range() -> None:
         (
             "there is no module up.a; first in 0.2.0",
             "up.a has no 'f'; first in 0.2.0",
-            "there is no module up.a; first in 0.2.0",
+            "there is no module up.a",
         ),
         ("source (old print) is new", "source (new print) is new", "'old' for 'new'"),
     ],
