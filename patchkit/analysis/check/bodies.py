@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.uses.reader import uses_of
-from patchkit.analysis.uses.use import Use
+from patchkit.analysis.uses.use import Guard, Use
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS
@@ -80,18 +80,18 @@ class BodyUses:
                 continue
             seen.add(helper.module)
             for use in self._of_module(pack, helper.module):
-                is_guarded = helper.is_guarded or use.guarded
+                guard = Guard(guarded=True) if helper.is_guarded else use.guard
                 is_deferred = helper.is_deferred or not use.at_import
                 if use.target.module.partition(".")[0] != own_package:
                     file = pack.file(use.path)
                     yield use._replace(
-                        guarded=is_guarded, at_import=not is_deferred, path=file
+                        guard=guard, at_import=not is_deferred, path=file
                     )
                 elif use.how == "import":
                     for module in filter(_may_use_upstream, _prefixes(use.target)):
                         heappush(
                             pending,
-                            _Helper(is_guarded, is_deferred, next(order), module),
+                            _Helper(guard.guarded, is_deferred, next(order), module),
                         )
 
     def _of_module(self, pack: PackSource, module: str) -> list[Use]:

@@ -2,31 +2,24 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from inspect import Parameter
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.added_names import AddedNames
 from patchkit.analysis.check.bodies import BodyUses
-from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
 from patchkit.analysis.check.holders import holders, reason_for_doubt
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.refusals import Refusals, known_refusal, signature_for
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import Replacements
 from patchkit.analysis.check.trails import Moves
-from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.resolving.syntax import Signature
-from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.analysis.uses.use import Call, Use
+from patchkit.analysis.upstream.resolving.values import NO_MODULE
+from patchkit.analysis.uses.use import UNGUARDED, Use
 from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.rows.target import Target
 
-_CALLED_AS_DEFINED = frozenset(
-    {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
-)
-_METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
 _FOLLOW = (
     "use its replacement; to support both, guard the use with try or a version check"
 )
@@ -34,8 +27,6 @@ _GUARDED = "no action needed, the use is guarded"
 _UNHEEDED = "; upstream does not use what is put there"
 _REPLACE_OTHER = "replace what upstream uses now; to support both, test the version"
 _READ_HERE = "see whether upstream should call it, too: the package itself does"
-_Refusals = dict[tuple[object, ...], Fault | None]
-"""Why calls are refused, or None if they are not, by what decides it; a cache."""
 
 
 class Misfit(NamedTuple):
@@ -68,7 +59,7 @@ def misfits(
     Returns:
         The misfits by the name of the release.
     """
-    refusals: _Refusals = {}
+    refusals: Refusals = {}
     replacements = Replacements(uses, releases)
     candidates = {}
     for release in releases:
@@ -106,8 +97,13 @@ def _is_deliberate(
         return False
     comparable = releases
     if code is not codes.GUARDED_GONE:
-        # A call or an override can only be refused where its target is there.
-        comparable = [release for release in releases if release.has(misfit.target)]
+        # A call or an override can only be refused where it is known how its target is called.
+        use = misfit.uses[0]
+        comparable = [
+            release
+            for release in releases
+            if signature_for(use, release.facts(use.target))
+        ]
     # In a single release, nothing shows whether the use is meant for others.
     return len(comparable) > 1 and counts[code, misfit.target] >= len(comparable)
 
@@ -115,7 +111,7 @@ def _is_deliberate(
 def _misfits(
     uses: Sequence[Use],
     release: CheckedRelease,
-    refusals: _Refusals,
+    refusals: Refusals,
     lost: Collection[Target],
 ) -> list[Misfit]:
     """List what does not fit one release.
@@ -137,9 +133,10 @@ def _misfits(
             continue
         if facts.state == "absent":
             if not reason_for_doubt(use.target, release):
-                uses_of_gone.setdefault(use.target, []).append(use)
+                found = _unguarded(use, release)
+                uses_of_gone.setdefault(use.target, []).append(found)
             continue
-        fault = _known_refusal(use, facts, refusals)
+        fault = known_refusal(use, facts, refusals)
         if fault:
             new = Misfit(fault, use.target, [])
             misfit = refused.setdefault((use.target, fault.message), new)
@@ -150,6 +147,23 @@ def _misfits(
         if uses_of_gone.keys().isdisjoint(holders(target))
     ]
     return [*gone, *refused.values()]
+
+
+def _unguarded(use: Use, release: CheckedRelease) -> Use:
+    """Return a use of what is gone without its guard where that does not help.
+
+    Nothing catches the error of a fallback, and `except ModuleNotFoundError` does not catch that
+    of a name which its module lacks.
+    """
+    is_fallback = any(
+        release.facts(target).state == "absent"
+        and not reason_for_doubt(target, release)
+        for target in map(Target.parse, use.guard.fallback_of)
+    )
+    is_module = release.facts(use.target).reason.startswith(NO_MODULE)
+    error = "ModuleNotFoundError" if is_module else "ImportError"
+    is_caught = use.how != "import" or use.guard.handles(error)
+    return use._replace(guard=UNGUARDED) if is_fallback or not is_caught else use
 
 
 def _gone(target: Target, uses: Sequence[Use], release: CheckedRelease) -> Misfit:
@@ -178,95 +192,6 @@ def _gravity(use: Use) -> tuple[bool, bool, bool]:
     """Return a key to sort the uses of a name that is gone, the gravest first."""
     is_harmless = use.guarded or use.read_here
     return is_harmless, use.is_replacement, not use.at_import
-
-
-def _known_refusal(use: Use, facts: Facts, refusals: _Refusals) -> Fault | None:
-    """Return why a use is refused, computed once for all releases with the same signature."""
-    # Releases share one object for equal signatures, so its id stands for the signature, and is
-    # cheaper to compare. The object lives until the check ends: no other one gets the same id.
-    is_certain = facts.is_present and facts.is_sure
-    key = (id(use), id(facts.signature), facts.kind, is_certain)
-    if key not in refusals:
-        refusals[key] = _refusal(use, facts)
-    return refusals[key]
-
-
-def _refusal(use: Use, facts: Facts) -> Fault | None:
-    """Return why a release refuses a call or an override; None if it does not for certain."""
-    is_certain = facts.is_present and facts.is_sure
-    if use.guarded or not is_certain or not facts.signature:
-        return None
-    theirs = _signature_for_callers(use, facts, facts.signature)
-    if theirs is None:
-        return None
-    if use.call:
-        refusal = _refused(theirs, use.call)
-        if refusal:
-            message = f"it takes {theirs}, so the call fails: {refusal}"
-            return Fault(
-                codes.CALL_REFUSED, message, "pass the arguments that it takes"
-            )
-    if use.ours and not _takes_anything(theirs):
-        is_bound = use.how == "override" or facts.kind in _METHODS
-        ours = use.ours.bound() if is_bound else use.ours
-        refusal = refused_call(theirs, ours)
-        if refusal:
-            name = "the override" if use.how == "override" else "what is put there"
-            message = f"upstream takes {theirs}, {name} takes {ours}: {refusal}"
-            fix = "accept what upstream passes, and pass it on"
-            return Fault(codes.OVERRIDE_REFUSED, message, fix)
-    return None
-
-
-def _takes_anything(signature: Signature) -> bool:
-    """Whether a signature is `(*args, **kwargs)`, which does not tell how it is called."""
-    kinds = {argument.kind for argument in signature.parameters.values()}
-    return kinds == {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
-
-
-def _signature_for_callers(
-    use: Use, facts: Facts, signature: Signature
-) -> Signature | None:
-    """Return the signature of a target as its callers see it: of a method, without `self`.
-
-    Args:
-        use: The use: a call, an override or an assignment.
-        facts: What the release says of the target.
-        signature: The signature in the target's definition.
-
-    Returns:
-        None if it depends on whether a method is called on an instance, which is not known.
-    """
-    is_override = use.how == "override"
-    is_put = is_override or use.how == "set"
-    is_bound = is_put or (use.call is not None and use.call.bound)
-    if facts.kind in _METHODS:
-        if is_bound:
-            return signature.bound()
-        return None
-    if use.how == "set" and facts.kind in _CALLED_AS_DEFINED - {Kind.CLASS}:
-        return signature
-    if is_put:
-        return None  # the override of a static method, property or such is not compared
-    if facts.kind == Kind.CLASSMETHOD:
-        return signature.bound()
-    if facts.kind in _CALLED_AS_DEFINED and not is_bound:
-        return signature
-    return None
-
-
-def _refused(theirs: Signature, call: Call) -> str | None:
-    """Return why a signature refuses a call; None if it takes it."""
-    positional = [None] * call.places
-    named = dict.fromkeys(call.names)
-    try:
-        if call.more:  # `*args` may pass whatever is missing
-            theirs.bind_partial(*positional, **named)
-        else:
-            theirs.bind(*positional, **named)
-    except TypeError as error:
-        return str(error)
-    return None
 
 
 def finding_of(

@@ -72,7 +72,7 @@ def with_assigned(uses: Sequence[Use], provided: set[str]) -> Iterator[Use]:
         if use.is_replacement or provided.isdisjoint(_providers(use.target)):
             yield use
         else:
-            yield use._replace(guarded=True)
+            yield use.as_guarded()
 
 
 def _providers(target: Target) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted
+from patchkit.analysis.uses import texts
 from patchkit.analysis.uses.assignments import (
     MODULE_SCOPE,
     Assignment,
@@ -26,27 +27,24 @@ from patchkit.analysis.uses.expressions import (
 from patchkit.analysis.uses.members import members_of
 from patchkit.analysis.uses.put_functions import functions_put
 from patchkit.analysis.uses.put_modules import PutModules
-from patchkit.analysis.uses.scopes import Guarding, Guards, catches, imported, names_of
+from patchkit.analysis.uses.scopes import (
+    Guarding,
+    Guards,
+    guard_of_try,
+    imported,
+    imported_by_try,
+    names_of,
+)
 from patchkit.analysis.uses.statements import (
     assigned_texts,
     block_nodes,
     imported_modules,
     text_of,
 )
-from patchkit.analysis.uses.texts import named_in_call, object_named
-from patchkit.analysis.uses.use import Call, Use
+from patchkit.analysis.uses.use import UNGUARDED, Call, Guard, Use
 from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
-_ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3, "delattr": 3}
-"""By function, from how many arguments on it handles a missing attribute; `delattr` takes two."""
-_IMPORTS = {
-    "__import__": False,
-    "find_spec": True,
-    "import_module": False,
-    "importorskip": True,
-}
-"""By function, whether it handles a missing module."""
 
 
 def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
@@ -99,7 +97,7 @@ class _Reader:
         self._has_rows = any(imports_patchkit(node) for node in nodes)
         # Whether Python evaluates no annotations in this file.
         self._is_lazy = any(makes_annotations_lazy(node) for node in nodes)
-        self._guarded = False  # whether what is read now is guarded
+        self._guard = UNGUARDED  # of what is read now
         self._in_function = False
         self._scope = MODULE_SCOPE
         self._last_scope = MODULE_SCOPE
@@ -134,7 +132,7 @@ class _Reader:
             how,
             path=self._tree.path,
             line=getattr(node, "lineno", 0),
-            guarded=self._guarded,
+            guard=self._guard,
             at_import=not self._in_function,
             call=call,
             ours=ours,
@@ -163,18 +161,20 @@ class _Reader:
                 if self._guards.guards_after(
                     statement, at_import=not self._in_function
                 ):
-                    self._guarded = True
+                    self._guard = Guard(guarded=True)
 
     @contextlib.contextmanager
-    def _state(self, *, guarded: bool = False, called: bool = False) -> Iterator[None]:
+    def _state(
+        self, guard: Guard = UNGUARDED, *, called: bool = False
+    ) -> Iterator[None]:
         """Set the state for the time of a block, and restore it afterwards, `_bases` included.
 
         Args:
-            guarded: Whether the block is guarded; inside of a guarded block it is in any case.
+            guard: How the block is guarded; inside of a guarded block it is in any case.
             called: Whether it runs only when a function is called; inside of one, in any case.
         """
-        outer = (self._guarded, self._in_function, self._scope, self._bases)
-        self._guarded = self._guarded or guarded
+        outer = (self._guard, self._in_function, self._scope, self._bases)
+        self._guard = self._guard.with_inner(guard)
         self._in_function = self._in_function or called
         if called:
             self._last_scope += 1
@@ -182,7 +182,7 @@ class _Reader:
         try:
             yield
         finally:
-            self._guarded, self._in_function, self._scope, self._bases = outer
+            self._guard, self._in_function, self._scope, self._bases = outer
 
     def _visit(self, node: ast.AST) -> None:
         """Read a node by the method that is named after its class, or else its children."""
@@ -219,13 +219,15 @@ class _Reader:
                 self._visit(part)
 
     def _Try(self, node: ast.Try) -> None:  # noqa: N802 - ast's name
-        """Read a `try`; body and handlers are guarded if it catches the error of an absence.
+        """Read a `try`: its body is guarded if it catches the error of an absence.
 
-        Handlers are guarded too, as they run only in releases that lack the name. An `else` and a
-        `finally` are not: their errors are not caught.
+        So are its handlers, as they run only in releases that lack a name; the rest is not.
         """
-        with self._state(guarded=catches(node, at_import=not self._in_function)):
+        failing = imported_by_try(node, self._tree, self._roots)
+        guard = guard_of_try(node, at_import=not self._in_function)
+        with self._state(guard):
             self._block(node.body)
+        with self._state(Guard(guard.guarded, fallback_of=failing)):
             for handler in node.handlers:
                 self._visit(handler)
         self._block(node.orelse)
@@ -238,7 +240,7 @@ class _Reader:
 
         That is a test whether a name exists in upstream, or of the version; see `Guards`.
         """
-        with self._state(guarded=self._guards.guards_inside(node)):
+        with self._state(Guard(self._guards.guards_inside(node))):
             self._children(node)
 
     _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _guarding
@@ -259,9 +261,7 @@ class _Reader:
             self._visit(outside)
         with self._state():
             # With one base, `super().method` is its method; with several, it may be any base's.
-            self._bases = []
-            if len(node.bases) == 1:
-                self._bases = bases
+            self._bases = bases if len(node.bases) == 1 else []
             self._overrides(node, bases)
             self._block(node.body)
 
@@ -332,15 +332,15 @@ class _Reader:
     def _use_by_name(self, node: ast.Call) -> None:
         """Read calls such as `import_module("up.a")`, `getattr(up, "x")` and `setattr`."""
         function = dotted(node.func).rpartition(".")[2]
-        if function in _IMPORTS:
-            self._import_by_name(node, guarded=_IMPORTS[function])
-        elif function in _ATTRIBUTE_TESTS or function == "setattr":
+        if function in texts.IMPORTS:
+            self._import_by_name(node, guarded=texts.IMPORTS[function])
+        elif function in texts.ATTRIBUTE_TESTS or function == "setattr":
             self._attribute_by_name(node, function)
         self._named_in_call(node)
 
     def _named_in_call(self, node: ast.Call) -> None:
         """Read `mock.patch("up.a.f")`, `patch.object(up.C, "f")` and the like."""
-        named = named_in_call(node)
+        named = texts.named_in_call(node)
         if named is None or self._has_rows:
             return
         target = named.target
@@ -349,12 +349,12 @@ class _Reader:
             if owner is None:
                 return
             target = member(owner, target.qualname)
-        with self._state(guarded=named.guarded, called=True):
+        with self._state(Guard(named.guarded), called=True):
             self._use(node, target, "attribute")
 
     def _Constant(self, node: ast.Constant) -> None:  # noqa: N802 - ast's name
         """Read `"up.a:C"` as a use that comes later, when somebody imports what it names."""
-        target = object_named(text_of(node), self._roots)
+        target = texts.object_named(text_of(node), self._roots)
         if target is not None and not self._has_rows:
             with self._state(called=True):
                 self._use(node, target, "attribute")
@@ -372,7 +372,7 @@ class _Reader:
         module = text_of(node.args[0])
         # Only an absolute name: `text_of` returns "" for what is no literal, and `.a` is relative.
         if all(part.isidentifier() for part in module.split(".")):
-            with self._state(guarded=guarded):
+            with self._state(Guard(guarded)):
                 self._use(node, Target(module), "import")
 
     def _attribute_by_name(self, node: ast.Call, function: str) -> None:
@@ -388,7 +388,7 @@ class _Reader:
             self._assignment(node, target)
             return
         # `hasattr` handles a missing attribute, and so does `getattr` with a default.
-        with self._state(guarded=len(node.args) >= _ATTRIBUTE_TESTS[function]):
+        with self._state(Guard(len(node.args) >= texts.ATTRIBUTE_TESTS[function])):
             self._use(node, target, "attribute")
 
     def _target_of(self, node: ast.AST) -> Target | None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.uses.texts import imported_by_call
+from patchkit.analysis.uses.use import Guard
 from patchkit.core.rows.target import Target
 
 _ERRORS_OF_ABSENCE = {
@@ -143,23 +144,40 @@ def _bound_name(node: ast.AST) -> str | None:
     return None
 
 
-def catches(node: ast.Try, *, at_import: bool = False) -> bool:
-    """Whether a `try` handles the absence of something, such as by `except ImportError`.
+def guard_of_try(node: ast.Try, *, at_import: bool = False) -> Guard:
+    """Return how a `try` handles the absence of something, such as by `except ImportError`.
 
     Args:
         node: The statement.
         at_import: Whether it runs when the file is imported. Then a handler that raises does not
             count, because the import fails all the same.
     """
+    caught: set[str] = set()
     for handler in node.handlers:
+        if at_import and isinstance(handler.body[-1], ast.Raise):
+            continue
         # Without a type it catches everything, else one of the errors for what is missing.
-        is_expected = handler.type is None or not _ERRORS_OF_ABSENCE.isdisjoint(
-            _identifiers(handler.type)
-        )
-        is_failure = at_import and isinstance(handler.body[-1], ast.Raise)
-        if is_expected and not is_failure:
-            return True
-    return False
+        caught |= {"Exception"} if handler.type is None else _identifiers(handler.type)
+    caught &= _ERRORS_OF_ABSENCE
+    return Guard(bool(caught), tuple(sorted(caught)))
+
+
+def imported_by_try(
+    node: ast.Try, tree: ModuleTree, roots: Collection[str]
+) -> tuple[str, ...]:
+    """Return what the body of a `try` imports itself, not inside of another statement.
+
+    Args:
+        node: The statement.
+        tree: The module that it stands in.
+        roots: The names of the import packages whose names are returned.
+    """
+    targets = [
+        name.imported for statement in node.body for name in imported(statement, tree)
+    ]
+    return tuple(
+        str(target) for target in targets if target.module.partition(".")[0] in roots
+    )
 
 
 class Guards:
@@ -184,7 +202,7 @@ class Guards:
         for node in nodes:
             if (
                 isinstance(node, ast.Try)
-                and catches(node)
+                and guard_of_try(node).guarded
                 and _is_parent(node, imports)
             ):
                 self._flags |= stored(node)

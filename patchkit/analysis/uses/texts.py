@@ -9,6 +9,15 @@ from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.analysis.uses.statements import text_of
 from patchkit.core.rows.target import Target
 
+ATTRIBUTE_TESTS = {"hasattr": 2, "getattr": 3, "delattr": 3}
+"""By function, from how many arguments on it handles a missing attribute; `delattr` takes two."""
+IMPORTS = {
+    "__import__": False,
+    "find_spec": True,
+    "import_module": False,
+    "importorskip": True,
+}
+"""By function, whether it handles a missing module."""
 _NAME = r"[^\W\d]\w*"
 _OBJECT = re.compile(rf"({_NAME}(?:\.{_NAME})+):({_NAME}(?:\.{_NAME})*)")
 """Matches `up.a:C.f`, but not `up:requests`, which names a metric."""

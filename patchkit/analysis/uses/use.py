@@ -25,6 +25,44 @@ class Call(NamedTuple):
     bound: bool = False
 
 
+class Guard(NamedTuple):
+    """How a file handles the absence of what it uses.
+
+    Args:
+        guarded: Whether it handles it at all.
+        errors: The names of the errors that it catches, such as `ModuleNotFoundError`; () if it
+            tests something instead.
+        fallback_of: What else is absent wherever it is used: what the `try` imports in whose
+            handler it stands. () unless that is the only reason why it is guarded.
+    """
+
+    guarded: bool = False
+    errors: tuple[str, ...] = ()
+    fallback_of: tuple[str, ...] = ()
+
+    def handles(self, error: str) -> bool:
+        """Whether it handles an error, as far as it is known what it catches.
+
+        Args:
+            error: `ImportError`, or `ModuleNotFoundError`, which is one.
+        """
+        catching = {error, "ImportError", "Exception", "BaseException"}
+        return not self.errors or not catching.isdisjoint(self.errors)
+
+    def with_inner(self, inner: "Guard") -> "Guard":
+        """Return what holds for a part inside of this guard that has one of its own.
+
+        Args:
+            inner: That of the part.
+        """
+        if self.guarded and inner.guarded:
+            return Guard(guarded=True)
+        return inner if inner.guarded else self
+
+
+UNGUARDED = Guard()
+
+
 class Use(NamedTuple):
     """A name of upstream that a file uses.
 
@@ -34,7 +72,7 @@ class Use(NamedTuple):
             file sets what it assigns to, as in `up.C.f = mine`.
         path: The file.
         line: The line in the file.
-        guarded: Whether the file handles the absence of the target.
+        guard: How the file handles the absence of the target.
         at_import: Whether the target is used when the file is imported.
         read_here: Whether the package itself reads an attribute that is called as what it
             overrides: then the override is of use also where upstream does not call it.
@@ -47,11 +85,20 @@ class Use(NamedTuple):
     how: str
     path: str
     line: int
-    guarded: bool
+    guard: Guard
     at_import: bool
     read_here: bool = False
     call: Call | None = None
     ours: Signature | None = None
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the file handles the absence of the target."""
+        return self.guard.guarded
+
+    def as_guarded(self) -> "Use":
+        """Return the use as one whose absence is handled, whatever is missing."""
+        return self._replace(guard=Guard(guarded=True))
 
     @property
     def is_replacement(self) -> bool:
@@ -75,7 +122,7 @@ class Use(NamedTuple):
         if self.ours is not None:
             signature = self.ours.as_data()
         # The first field, `target`, and the last, `ours`, are replaced. JSON can have all others:
-        # they are plain values, and `call` is a tuple.
+        # they are plain values, and `guard` and `call` are tuples.
         return (str(self.target), *self[1:-1], signature)
 
     @classmethod
@@ -86,7 +133,8 @@ class Use(NamedTuple):
             data: The result, read from JSON.
         """
         *plain, call_data, signature_data = data
-        target, how, path, line, guarded, at_import, read_here = plain
+        target, how, path, line, guard, at_import, read_here = plain
+        guarded, errors, fallback_of = guard
         call = None
         if call_data is not None:
             places, names, more, bound = call_data
@@ -99,7 +147,7 @@ class Use(NamedTuple):
             how,
             path,
             line,
-            guarded,
+            Guard(guarded, tuple(errors), tuple(fallback_of)),
             at_import,
             read_here,
             call,

@@ -15,6 +15,8 @@ from patchkit.analysis.upstream.resolving.bindings import (
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import Signature
 
+NO_MODULE = "there is no module"
+"""How the reason begins why a name is absent whose module is."""
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
 
 State = Literal["present", "absent", "undecidable"]
@@ -305,7 +307,7 @@ class Lookup(Protocol):
             return undecided(reason, Kind.OUTSIDE, name)
         if self.modules.has_stub(name):
             return undecided(f"{name} has a stub and no source", Kind.OUTSIDE, name)
-        return absent(f"there is no module {name}")
+        return absent(f"{NO_MODULE} {name}")
 
     def exports(self, module: str, name: str) -> bool | None:
         """Whether `from module import *` binds a name.

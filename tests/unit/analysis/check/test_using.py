@@ -157,6 +157,60 @@ def test_what_is_guarded_is_a_note(world: World) -> None:
     assert report.grid["p"]["up 2"] == "ok"
 
 
+_TRY = "try:\n    from up.lib import new\nexcept {}:\n    {}"
+
+
+@pytest.mark.parametrize(
+    ("top", "lib", "expected"),
+    [
+        (_TRY.format("ImportError", "from up.lib import old"), "new = 1", []),
+        (_TRY.format("ImportError", "from up.lib import old"), "old = 1", []),
+        (
+            _TRY.format("ImportError", "from up.lib import old"),
+            "",
+            ["PK601"],
+        ),
+        (_TRY.format("ImportError", "import up.old"), "", ["PK601"]),
+        (
+            _TRY.format("ImportError", "def g():\n        from up.lib import old"),
+            "",
+            ["PK602"],
+        ),
+        (
+            _TRY.format(
+                "ImportError",
+                "try:\n        from up.lib import old\n    except ImportError: ...",
+            ),
+            "",
+            [],
+        ),
+        (
+            _TRY.format("ImportError", "from up.lib import old"),
+            "from other import *",
+            [],
+        ),
+        (_TRY.format("ModuleNotFoundError", "..."), "", ["PK601"]),
+        (_TRY.format("(ModuleNotFoundError, ImportError)", "..."), "", []),
+        (
+            _TRY.format("ModuleNotFoundError", "...").replace("lib", "gone"),
+            "",
+            [],
+        ),
+        (_TRY.format("AttributeError", "..."), "", ["PK601"]),
+    ],
+)
+def test_a_handler_that_does_not_help(
+    world: World, top: str, lib: str, expected: list[str]
+) -> None:
+    """What a handler imports instead may be gone, too; and not each handler catches each error."""
+    world.pack(WRAP, patch_a=body(top))
+    fine = subject("1", mod="def f(): ...", lib="new = old = 1", old="", gone="new = 1")
+    report = checked([fine, subject("2", mod="def f(): ...", lib=lib)])
+    assert sorted(codes(report)) == expected
+    is_broken = not {"PK601", "PK602"}.isdisjoint(expected)
+    assert report.grid["p"]["up 2"] == ("broken" if is_broken else "ok")
+
+
 def test_what_rows_add_and_provide_is_there(world: World) -> None:
     """Uses of what rows add and provide are no findings; a name beside it is gone as before."""
     changes = "Wrap('up.mod:f', by='w'), Add('up.lib:g', by='g')"
@@ -211,6 +265,10 @@ def test_what_every_release_refuses_is_meant(world: World) -> None:
     once = subject("1", mod=mod, lib=base.format(""))
     assert codes(checked(never)) == []
     assert codes(checked([once, *never])) == ["PK604", "PK604"]
+    # Where it is not known how it is called, nothing shows that it once matched.
+    unknown = "from other import mark\nclass C:\n    @mark\n    def f(self): ..."
+    unsure = subject("1", mod=mod, lib=unknown)
+    assert codes(checked([unsure, *never])) == []
 
 
 def test_inverse_finds_releases_out_of_range_that_would_hold(world: World) -> None:
