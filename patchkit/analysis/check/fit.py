@@ -166,6 +166,8 @@ class _Part:
         readable = [release for release in self.releases if release.name not in faults]
         wanted = set(targets)
         find_late_attributes(readable, lambda _: wanted)
+        reasons = UsedNames(self.uses, readable).reasons_unread()
+        readable = [release for release in readable if release.name not in reasons]
         self.unfit = _unfit(self.package, self.uses, readable)
         for entries in self.unfit.values():
             self.findings += [entry.finding for entry in entries]
@@ -178,10 +180,13 @@ class _Part:
                 for entry in of_release:
                     finding = names.finding(self.package, entry, release.name)
                     self.findings.append(finding)
-        self.unreadable = faults.keys()
+        self.unreadable = [*faults, *reasons]
         for name, fault in faults.items():
             fix = "try again, or leave the release out"
             self.findings.append(unreadable(name, fault, fix))
+        for name, reason in reasons.items():
+            fault = UpstreamError(reason)
+            self.findings.append(unreadable(name, fault, "leave the release out"))
 
 
 def _joined(package: str, version: str | None, parts: Sequence[_Part]) -> Fit:

@@ -9,6 +9,8 @@ from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.holders import reason_for_doubt
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import Replacements
+from patchkit.analysis.upstream.reading.files import CANNOT_PARSE
+from patchkit.analysis.upstream.resolving.values import OUTSIDE
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.target import Target
 
@@ -39,6 +41,7 @@ class UsedNames:
 
     def __init__(self, uses: Sequence[Use], releases: Sequence[CheckedRelease]) -> None:
         replacements = Replacements(uses, releases)
+        self._releases = releases
         self._places: dict[Target, list[Use]] = {}
         for use in uses:
             if replacements.is_of_upstream(use):
@@ -63,6 +66,31 @@ class UsedNames:
                 if doubt:
                     names.append(Undecided(target, doubt))
         return names
+
+    def reasons_unread(self) -> dict[str, str]:
+        """Say why releases cannot be said to have the names, by the names of the releases.
+
+        A module that has one of them cannot be parsed; or the release has none of their packages,
+        as a placeholder on an index.
+        """
+        reasons = {}
+        for release in self._releases:
+            reason = self._reason_unread(release)
+            if reason:
+                reasons[release.name] = reason
+        return reasons
+
+    def _reason_unread(self, release: CheckedRelease) -> str:
+        """Say why one release cannot be said to have the names; '' if it can."""
+        names = self.undecided(release)
+        for name in names:
+            if CANNOT_PARSE in name.reason:
+                return name.reason
+        # A distribution is taken to contain the package of its name, until nothing is found in it.
+        if len(names) == len(self) and all(OUTSIDE in name.reason for name in names):
+            packages = {name.target.module.partition(".")[0] for name in names}
+            return f"it does not contain {', '.join(sorted(packages))}"
+        return ""
 
     def finding(self, package: str, name: Undecided, release: str) -> Finding:
         """Make the finding of a name that cannot be decided, at its first use.

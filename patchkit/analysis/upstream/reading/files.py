@@ -115,6 +115,8 @@ def check_size(path: str, size: int) -> None:
         )
 
 
+CANNOT_PARSE = "this Python cannot parse it"
+"""How the fault of a file begins that is no Python for the running one."""
 _PRESENT = "+"
 """The answer to a question about something that exists, and has no mark."""
 _PARSED_BYTES = 3 << 18
@@ -325,4 +327,4 @@ def parse(text: bytes) -> tuple[ast.Module, str]:
             warnings.simplefilter("ignore")
             return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return ast.Module([], []), f"this Python cannot parse it: {error}"
+        return ast.Module([], []), f"{CANNOT_PARSE}: {error}"

@@ -27,6 +27,7 @@ from patchkit.analysis.upstream.resolving.read_values import (
 from patchkit.analysis.upstream.resolving.returned_classes import returned_class
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Def, signature_of
 from patchkit.analysis.upstream.resolving.values import (
+    OUTSIDE,
     Kind,
     Lookup,
     Scope,
@@ -117,7 +118,7 @@ def member(lookup: Lookup, value: Value, name: str) -> Values:
     if value.is_none and value.is_sure:
         return (replace(absent(f"{value.qualname} is None there"), is_none=True),)
     if value.kind is Kind.OUTSIDE:
-        reason = f"{value.dotted} is outside the release"
+        reason = f"{value.dotted} {OUTSIDE}"
         return (undecided(reason, Kind.OUTSIDE, f"{value.dotted}.{name}"),)
     if value.state == "undecidable":
         return (value,)

@@ -15,6 +15,8 @@ from patchkit.analysis.upstream.resolving.bindings import (
 from patchkit.analysis.upstream.resolving.module_tree import Modules, ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import Signature
 
+OUTSIDE = "is outside the release"
+"""What the reason says why nothing is known of a module of another distribution."""
 NO_MODULE = "there is no module"
 """How the reason begins why a name is absent whose module is."""
 _IMPORT_ERROR = re.compile(r"\b(ImportError|ModuleNotFoundError)\b")
@@ -292,7 +294,7 @@ class Lookup(Protocol):
                 "present", Kind.MODULE, name, tree=tree, nodes=nodes, reason=reason
             )
         if not self.modules.covers(name):
-            return undecided(f"{name} is outside the release", Kind.OUTSIDE, name)
+            return undecided(f"{name} {OUTSIDE}", Kind.OUTSIDE, name)
         if self.modules.compiled(name):
             return Value("present", Kind.MODULE, name, reason="it has no Python source")
         package = name.rpartition(".")[0]

@@ -90,7 +90,7 @@ def test_reading_patchkits_own_modules_would_find_no_more_uses(
 
     Their tables have names of upstream as texts, for whichever release has them.
     """
-    monkeypatch.setattr("patchkit.analysis.uses.reader.object_named", lambda *_: None)
+    monkeypatch.setattr("patchkit.analysis.uses.texts.object_named", lambda *_: None)
     uses = uses_of_rows(OPTIONAL_PACKS)
     monkeypatch.setattr(bodies, "_may_use_upstream", lambda _: True)
     assert uses_of_rows(OPTIONAL_PACKS) == uses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from zipfile import ZipFile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -224,3 +225,22 @@ def test_many_names_that_are_not_decided_are_grouped_by_module(
     )
     assert "\n             name_3  theirs/__init__.py:4\n" in first
     assert second.count("\n             ") == 2
+
+
+def test_a_release_that_cannot_be_asked_is_not_compatible(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lacks the package, as a placeholder; or this Python cannot parse what is used of it."""
+    write_wheels(folder, {"1.0": {"lib": "f = 1"}, "1.1": {"lib": "print 'f'"}})
+    with ZipFile(folder / "up-1.2-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("other.py", "")
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "__init__.py").write_text("from up.lib import f")
+    assert main(["fit", "theirs", "--of", "up", "--format", "json"]) == 1
+    answered = json.loads(capsys.readouterr().out)
+    assert (answered["first"], answered["last"]) == ("up 1.0", "up 1.0")
+    assert main(["fit", "theirs", "--of", "up"]) == 1
+    out = capsys.readouterr().out
+    assert "up/lib.py: this Python cannot parse it" in out
+    assert "it does not contain up" in out
+    assert "1 of 1 release is compatible" in out
