@@ -309,7 +309,7 @@ def _with_hooks(lookup: Lookup, value: Value, effects: ClassEffects) -> ClassEff
         is_first = False
         reason = f"{text} may set it"
         patterns += [(pattern, reason) for pattern in attributes.patterns]
-        if attributes.is_open and not open_reason:
+        if attributes.may_set_others and not open_reason:
             open_reason = f"{text} may set it"
         if attributes.replaces_any and not computed_reason:
             computed_reason = f"{text} may replace it"

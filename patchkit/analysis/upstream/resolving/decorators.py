@@ -327,6 +327,9 @@ def _effect_of_value(
     is_call = isinstance(decorator, ast.Call)
     flavour = source.dataclass_of(node)
     outcome = SAME  # of one that makes a dataclass, which returns the class
+    is_open = attributes.is_open
+    if flavour in ("", "unknown"):
+        is_open = attributes.may_set_others
     if not flavour:
         outcome = source.outcome(node, is_call=is_call)
     bases: tuple[Value, ...] = ()
@@ -337,7 +340,7 @@ def _effect_of_value(
     return DecoratorEffect(
         outcome,
         touched=touched,
-        is_open=attributes.is_open or outcome == UNKNOWN,
+        is_open=is_open or outcome == UNKNOWN,
         replaces_any=attributes.replaces_any,
         dataclass=flavour,
         bases=bases,

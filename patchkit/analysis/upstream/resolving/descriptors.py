@@ -64,7 +64,7 @@ def _find_reasons(lookup: Lookup, owner: Value) -> dict[str, str]:
             reason = f"{cls.qualname}.__set_name__ may set it"
             names = touched.names - _set_on_itself(hook.nodes[0])
             reasons |= dict.fromkeys(names, reason)
-            if touched.is_open or touched.patterns:
+            if touched.may_set_others or touched.patterns:
                 reasons[""] = reason
     return reasons
 

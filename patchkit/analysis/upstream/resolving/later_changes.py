@@ -324,7 +324,7 @@ def _with_passings(lookup: Lookup, owner: Value, changes: LaterChanges) -> Later
         if calls_at_import(tree, setting.statement, owner.qualname):
             certain |= touched.certain
         patterns += [(pattern, reason) for pattern in touched.patterns]
-        if touched.is_open:
+        if touched.may_set_others:
             open_reason = open_reason or reason
         if touched.replaces_any:
             replaced_reason = replaced_reason or reason

@@ -77,6 +77,11 @@ class TouchedAttributes(NamedTuple):
     patterns: frozenset[str] = frozenset()
     certain: frozenset[str] = frozenset()
 
+    @property
+    def may_set_others(self) -> bool:
+        """Whether it may set other attributes, where it is not known what a dataclass has."""
+        return self.is_open or self.makes_dataclass
+
 
 class _FunctionCode(NamedTuple):
     """What a function does, as far as that concerns the attributes of its argument.
@@ -238,7 +243,8 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
             is_special = name.startswith("__")
             is_unknown_method = owner in code.parameters and not is_special
             is_open = is_open or is_unknown_method
-            if is_passed and not passes_on:
+            is_dataclass = name == "dataclass"  # `makes_dataclass` says so
+            if is_passed and not passes_on and not is_dataclass:
                 passes_on = _may_set(lookup, function, owner, name)
         elif called.nodes == function.nodes:
             continue  # what a recursive call sets is known already

@@ -238,3 +238,20 @@ def test_validators_of_pydantic_are_class_methods(
         f" @{decorator}\n def f({parameter}, values): ..."
     )
     assert resolve(source, "K.f").kind is kind
+
+
+def test_a_decorator_that_makes_dataclasses_sets_nothing_else() -> None:
+    """As `@config` of vLLM; of one that does not say that it makes them, nothing is known."""
+    source = (
+        "from lib import dataclass_transform\nfrom pydantic.dataclasses import dataclass\n"
+        "@dataclass_transform()\n"
+        "def config(cls, **options):\n"
+        "    def decorator(cls):\n"
+        "        return dataclass(cls, **options)\n"
+        "    return decorator(cls)\n"
+        "@config\nclass A:\n    n: int = 0\n"
+    )
+    assert resolve(source, "A.nothing").state == "absent"
+    assert resolve(source, "A.n").kind is Kind.FIELD
+    without = source.replace("@dataclass_transform()\n", "")
+    assert resolve(without, "A.nothing").state == "undecidable"

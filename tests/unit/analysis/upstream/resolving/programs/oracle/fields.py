@@ -755,3 +755,34 @@ def fill(rows, more):
 
 
 fill(table, more=named)
+
+
+# program: a decorator that makes a dataclass by a function in it
+# sure: A.run, B.run
+import dataclasses
+from dataclasses import dataclass
+from typing_extensions import dataclass_transform
+
+
+@dataclass_transform()
+def config(cls=None, *, frozen=False, **options):
+    def decorator(cls):
+        return dataclass(cls, frozen=frozen, **options)
+
+    if cls is None:
+        return decorator
+    return decorator(cls)
+
+
+@config
+class A:
+    n: int = 0
+
+    def run(self, x): ...
+
+
+@config(frozen=True)
+class B:
+    n: int = 0
+
+    def run(self, x): ...
