@@ -8,7 +8,7 @@ from patchkit.analysis.upstream.resolving.called import function_named
 from patchkit.analysis.upstream.resolving.literals import literal_container
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, Def, dotted, walk
-from patchkit.analysis.upstream.resolving.values import Lookup, Scope
+from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope
 
 _ANY = ".*"
 _PLACEHOLDER = re.compile(r"%[-#0 +]*\d*[a-z]|\{[^{}]*\}")
@@ -159,6 +159,31 @@ def reason_to_set(patterns: Sequence[tuple[str, str]], name: str) -> str:
         if re.fullmatch(pattern, name):
             return reason
     return ""
+
+
+def sets_on_new_object(
+    lookup: Lookup, tree: ModuleTree, function: Def, call: ast.Call
+) -> bool:
+    """Whether a call of `setattr` sets on an instance that the function has made.
+
+    Args:
+        lookup: The release.
+        tree: The module of the function.
+        function: The function.
+        call: The call: `setattr(made, name, …)` below `made = C()`.
+    """
+    made = dotted(call.args[0]) if call.args else ""
+    bindings = tree.remember_with_file(
+        ("bound in function", id(function)), lambda: _bindings_of(function)
+    )
+    bound = bindings.get(made, [])
+    value = getattr(bound[0], "value", None) if len(bound) == 1 else None
+    if not isinstance(value, ast.Call):
+        return False
+    classes = lookup.evaluate(value.func, Scope(tree))
+    return bool(classes) and all(
+        one.kind is Kind.CLASS and one.has_class_statement for one in classes
+    )
 
 
 def names_own_attribute(tree: ModuleTree, function: Def, call: ast.Call) -> bool:

@@ -111,13 +111,16 @@ def replaced_values(lookup: Lookup, tree: ModuleTree, name: str) -> Values:
     if name.startswith("_"):
         return (unknown,)  # the loader's own attributes begin with an underscore
     submodule = lookup.module(f"{tree.name}.{name}")
-    if submodule.state != "absent":
+    if submodule.state == "present":
         return (submodule,)
     from_stars = _from_stars(lookup, tree, contents, name)
     if from_stars:
         return from_stars
     if contents.is_open or name in contents.texts:
         return (undecided(f"{tree.name} lists its names by code, and may have {name}"),)
+    # A module that a finder makes is an attribute once it is imported; its name is no class's.
+    if submodule.state == "undecidable" and not name[0].isupper():
+        return (submodule,)
     return (absent(f"{tree.name} has no {name!r}"),)
 
 

@@ -13,6 +13,7 @@ from patchkit.analysis.upstream.resolving.certain_changes import done_in_any_cas
 from patchkit.analysis.upstream.resolving.computed_names import (
     name_pattern,
     names_own_attribute,
+    sets_on_new_object,
 )
 from patchkit.analysis.upstream.resolving.signature_settings import signatures_set
 from patchkit.analysis.upstream.resolving.syntax import (
@@ -289,6 +290,8 @@ def _set_directly(
     node = function.nodes[0]
     assert isinstance(node, DEFS)
     for call in code.setters:
+        if sets_on_new_object(lookup, function.module_tree, node, call):
+            continue
         pattern = ""
         argument = _name_argument(call)
         if argument is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from analysis.upstream.memory import resolve
 from analysis.upstream.resolving.real import RealPackage
 
 if TYPE_CHECKING:
@@ -168,3 +169,21 @@ def test_what_a_hook_may_set_is_present_where_a_base_has_it(
     assert found.state == "present"
     assert not found.is_sure
     assert up.resolve("a", "C.other").state == "undecidable"
+
+
+def test_what_a_hook_sets_on_an_object_that_it_makes_is_not_of_the_class() -> None:
+    """The names are computed, but the class gets those of the other call alone."""
+    source = (
+        "class Made: ...\n"
+        "class B:\n"
+        "    def __init_subclass__(cls):\n"
+        "        made = {0}\n"
+        "        for name in NAMES:\n"
+        "            setattr(made, name, 1)\n"
+        "        setattr(cls, f'set_{{name}}', made)\n"
+        "class C(B): ...\n"
+    )
+    assert resolve(source.format("Made()"), "C.nothing").state == "absent"
+    assert resolve(source.format("Made()"), "C.set_x").state == "undecidable"
+    for value in ("cls", "make()", "Made() or cls", "Made()\n        made = cls"):
+        assert resolve(source.format(value), "C.nothing").state == "undecidable"

@@ -57,6 +57,18 @@ def test_a_listed_name_leads_to_its_definition(name: str, defined: str) -> None:
     assert resolution.kind is Kind.CLASS
 
 
+def test_a_finder_that_makes_modules_takes_no_name_away() -> None:
+    """What it makes is imported by name; a class is none of that."""
+    package = PACKAGE + "    sys.meta_path.append(Finder())\n"
+    for name in ("Cache", "Told", "Trainer"):
+        assert resolve(package, name, **MODULES).state == "present"
+    assert resolve(package, "Unlisted", **MODULES).state == "absent"
+    assert resolve(package, "made", **MODULES).state == "undecidable"
+    open_package = package.replace("from .utils.dummy_objects", "from .others")
+    modules = MODULES | {"others": "class Other: ..."}
+    assert resolve(open_package, "Other", **modules).state == "present"
+
+
 @pytest.mark.parametrize(
     ("name", "state"),
     [
