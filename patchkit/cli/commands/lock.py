@@ -19,7 +19,7 @@ from patchkit.cli import inputs, options
 from patchkit.cli.output import progress_bar, say
 from patchkit.cli.report.as_json import lock_json
 from patchkit.cli.report.console import console, print_diff_lines
-from patchkit.core.lock.files import NAME, Locks
+from patchkit.core.lock.files import NAME, Locks, check_versions
 from patchkit.core.lock.format import Lock, read_lock, write_lock
 from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Row
@@ -168,6 +168,7 @@ def _locks_before_and_after(
     faults: dict[str, UpstreamError] = {}
     for file, rows in rows_by_file.items():
         before = read_lock(file)
+        check_versions(file, before)
         after, unreadable = accept(before, rows, releases, progress)
         locks[file] = (before, after)
         faults.update(unreadable)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from patchkit.core.lock.format import Lock, Span, read_lock, united
 from patchkit.core.rows.declaration import Row
+from patchkit.core.versions.requirements import parse_version
 from patchkit.errors import LockError
 
 NAME = "patchkit.lock"
@@ -128,6 +129,8 @@ class Locks:
             lock = self.of(row)
             if lock is not None:
                 entries[row.name] = lock.entries.get(row.name, {})
+                of_row = Lock({row.name: entries[row.name]})
+                check_versions(self.file(row), of_row)
         return Lock(entries)
 
     def own(self, pack: str) -> Path | None:
@@ -158,6 +161,26 @@ class Locks:
         if folder is None or is_installed(folder):
             return None
         return folder / NAME
+
+
+def check_versions(file: Path | None, lock: Lock) -> None:
+    """Refuse a lock with a version that is none. A process that is armed only compares them.
+
+    Args:
+        file: The file of the lock, for the error.
+        lock: The lock.
+
+    Raises:
+        LockError: A version is none.
+    """
+    for patch, targets in lock.entries.items():
+        for target, spans in targets.items():
+            for version in {end for span in spans for end in (span.first, span.last)}:
+                if parse_version(version) is None:
+                    expected = "the version of a release such as '0.12.0'"
+                    raise LockError(
+                        f"{file}: {patch}, {target}: found {version!r}, expected {expected}"
+                    )
 
 
 def is_installed(file: Path) -> bool:

@@ -47,7 +47,7 @@ _WORDINGS_IN_LINE = 5
 _MAX_QUOTED = 80
 _MAX_BYTES = 64 << 20
 # Fingerprint, project, first and last release, as in `d5d1d1f39d6821ae  vllm 0.11.1 - 0.13.0`.
-_SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) (\d[^ ]*)(?: - (\d[^ ]*))?")
+_SPAN = re.compile(r"([0-9a-f]{16})  ([^ ]+) ([0-9][^ ]*)(?: - ([0-9][^ ]*))?")
 
 
 class Span(NamedTuple):

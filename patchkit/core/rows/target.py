@@ -168,9 +168,14 @@ def _parse_item(qualname: str, text: str) -> Item:
     from ast import literal_eval  # noqa: PLC0415 - few rows name an item, and it takes 5 ms
 
     try:
-        return Item(literal_eval(text))
-    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        key = literal_eval(text)
+        hash(key)
+        is_written_back = "]" not in repr(key) and literal_eval(repr(key)) == key
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(qualname) from error
+    if not is_written_back:  # such as `...`, which `str` writes as a name
+        raise ValueError(qualname)
+    return Item(key)
 
 
 def is_looked_up_on_type(name: str) -> bool:

@@ -1,6 +1,7 @@
 """Puts the bases of a class in the order in which Python looks through them."""
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 
 from patchkit.analysis.upstream.resolving.values import Kind, Value
@@ -45,31 +46,25 @@ def merged_orders(orders: list[list[Value]]) -> list[Value] | None:
         None if they contradict each other.
     """
     merged: list[Value] = []
-    remaining = [order for order in orders if order]
+    # Each order from its end, so that its head is the last, and is taken off at no cost.
+    remaining = [
+        [(identity(value), value) for value in reversed(order)] for order in orders
+    ]
+    # How many orders have a class behind another one.
+    behind = Counter(key for order in remaining for key, _ in order[:-1])
+    remaining = [order for order in remaining if order]
     while remaining:
-        head = _next_head(remaining)
+        head = next((one[-1] for one in remaining if not behind[one[-1][0]]), None)
         if head is None:
             return None
-        merged.append(head)
-        # Go on without the head, and without the orders that are used up.
-        shortened: list[list[Value]] = []
+        merged.append(head[1])
         for order in remaining:
-            tail = [value for value in order if identity(value) != identity(head)]
-            if tail:
-                shortened.append(tail)
-        remaining = shortened
+            if order[-1][0] == head[0]:
+                order.pop()
+                if order:
+                    behind[order[-1][0]] -= 1
+        remaining = [order for order in remaining if order]
     return merged
-
-
-def _next_head(orders: list[list[Value]]) -> Value | None:
-    """Find the first class that stands behind another in none of the orders; None if all do."""
-    behind: set[object] = set()
-    for order in orders:
-        behind.update(map(identity, order[1:]))
-    for order in orders:
-        if identity(order[0]) not in behind:
-            return order[0]
-    return None
 
 
 def identity(value: Value) -> object:

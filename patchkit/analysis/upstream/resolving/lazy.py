@@ -32,7 +32,7 @@ from patchkit.analysis.upstream.resolving.values import (
 # It begins with a plain character, as `re` searches for that much faster than for what precedes it.
 _PASSES_NAME = re.compile(
     rb"\((?<!getLogger\()(?<!init_logger\()(?<!import_module\()(?<!__import__\()"
-    rb"\s*(#[^\n]*)?\s*__name__\s*[,)]"
+    rb"\s*(?:#[^\n]*\n\s*)?__name__\s*[,)]"
 )
 """A call that is passed `__name__` first, but for those that find a logger or a module."""
 _ASSIGNS = re.compile(

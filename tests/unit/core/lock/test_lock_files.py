@@ -109,6 +109,19 @@ def test_a_broken_lock_is_an_error_with_its_line(world: World, pack_row: Row) ->
         Locks().of(pack_row)
 
 
+@pytest.mark.parametrize("version", ["1x.y", "1.0 - 2z", "9" * 5_000])
+def test_a_version_that_is_none_is_refused(
+    world: World, pack_row: Row, version: str
+) -> None:
+    """Where a command compares it, with the file, the patch and the target."""
+    file = lock(world.folder / "outer" / "pack" / "patchkit.lock", "0")
+    file.write_text(file.read_text().replace("up 1.0", f"up {version}"))
+    with pytest.raises(
+        LockError, match=r"patchkit\.lock: p, up\.mod:f: found '.*expected"
+    ):
+        Locks().of_all([pack_row])
+
+
 def test_a_file_below_site_packages_is_installed(tmp_path: Path) -> None:
     """A file counts as installed if one of the folders above it is `site-packages`."""
     assert is_installed(tmp_path / "site-packages" / "pack" / "patchkit.lock")

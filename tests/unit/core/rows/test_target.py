@@ -51,6 +51,13 @@ def test_a_qualname_is_taken_apart(first: str, later: list[str | Item]) -> None:
         "m:f[{{}: 1}]",
         "m:f[{{}}]",
         f"m:f[{'-' * 5000}1]",
+        "m:f[...].x",
+        "m:f[1e999].x",
+        "m:f[{1}]",
+        "m:f[{}]",
+        "m:f[{1: 2}].x",
+        "m:f['\\x5d'].x",
+        "m:" + "f." * 1_000 + "f",
     ],
 )
 def test_a_text_that_is_no_target_is_refused(text: str) -> None:
