@@ -7,9 +7,11 @@ to fill the memory are refused with an error that says why.
 import contextlib
 import gzip
 import json
+import os
 import re
 import tarfile
 import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -36,12 +38,17 @@ MAX_ALL = 1 << 30
 """Bytes of all Python files of an archive that is read whole."""
 MAX_DOWNLOAD = 4 << 30
 """Bytes of an archive that is fetched whole, and of what one unpacks to."""
+_MAX_HEADER = 16 << 10
+"""Bytes of a header of a tar archive; `tarfile` takes seconds for one of 100,000."""
+_PATIENCE = 60.0
+"""Seconds after which an archive is given up; that of vLLM takes two."""
 _NO_ARCHIVE = (
     tarfile.TarError,
     OSError,
     EOFError,
     zlib.error,
     ValueError,
+    OverflowError,
     RecursionError,
 )
 """What `tarfile` raises for what it cannot read; the last for a chain of headers."""
@@ -293,18 +300,23 @@ def _python_files(file: Path) -> Iterator[tuple[str, bytes]]:
             _Bounded(fileobj=packed) as stream,
             tarfile.open(fileobj=stream, mode="r:") as archive,  # the stream unpacks
         ):
-            yield from _python_members(archive)
+            yield from _python_members(archive, stream)
     except _NO_ARCHIVE as error:
         reason = f"it is not a gzip-compressed tar archive, or is truncated ({error})"
         raise UpstreamError(reason) from error
 
 
-def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+def _python_members(
+    archive: tarfile.TarFile, unpacked: "_Bounded"
+) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each Python file, without the folder that has them all."""
     total = 0
+    began = time.monotonic()
     for number, member in enumerate(archive):
         if number == _MAX_MEMBERS:
             raise UpstreamError(f"it has more than {_MAX_MEMBERS:,} files")
+        if time.monotonic() - began > _PATIENCE:
+            raise UpstreamError(f"to unpack it takes more than {_PATIENCE:.0f} s")
         check_name(member.name.rstrip("/") or ".")  # an empty name is refused as `.` is
         path = member.name.partition("/")[2]  # `vllm-0.32.0/vllm/x.py` is `vllm/x.py`
         if member.isfile() and is_python(path):
@@ -313,21 +325,30 @@ def _python_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
             _check_total(total, MAX_ALL)
             stream = archive.extractfile(member)
             assert stream is not None  # it is a file
-            yield path, stream.read()
+            unpacked.limit = MAX_FILE
+            content = stream.read()
+            unpacked.limit = _MAX_HEADER
+            yield path, content
 
 
 class _Bounded(gzip.GzipFile):
     """A gzip file that refuses to unpack too much: `tarfile` trusts the sizes in the archive."""
 
+    limit = _MAX_HEADER
+    """Bytes that may be read at once: those of a header, or of a Python file."""
+
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move as a gzip file does; `tarfile` skips by this what is not read."""
         _check_total(offset, MAX_DOWNLOAD)
+        is_back = whence == os.SEEK_SET and offset < super().seek(0, os.SEEK_CUR)
+        if is_back:
+            raise UpstreamError("a header in it leads back to what was read")
         return super().seek(offset, whence)
 
     def read(self, size: int | None = -1) -> bytes:
         """Read as a gzip file does; refuse a size that no Python file or header has."""
         assert size is not None  # tarfile states a number
-        if not 0 <= size <= MAX_FILE:
+        if not 0 <= size <= self.limit:
             raise UpstreamError(f"a header in it states {size:,} bytes")
         return super().read(size)
 

@@ -23,6 +23,11 @@ from patchkit.analysis.upstream.reading.replies import (
     without_secrets,
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.watchdog import (
+    SLOWEST,
+    SlowServerError,
+    Watchdog,
+)
 from patchkit.errors import UnreachableError, UpstreamError
 
 if TYPE_CHECKING:
@@ -33,8 +38,6 @@ NEVER_READ = ", and has not read it before"
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
-SLOWEST = 1 << 10
-"""Bytes a second that a server has to send."""
 _SYSTEM_CERT = "SSL_CERT_FILE"
 """Names the file from which OpenSSL reads certificate authorities."""
 _LONGEST = 1e6
@@ -69,6 +72,7 @@ class Connections:
         self._settings = settings
         self._offline = offline
         self._lock = threading.Lock()
+        self._watchdog = Watchdog()
         self._managers: dict[_ManagerKey, urllib3.PoolManager] = {}
         self._down: dict[str, str] = {}  # why a host cannot be reached
         self._logins: dict[str, str] = {}  # `name:password` of a host; '' for none
@@ -79,6 +83,7 @@ class Connections:
 
     def close(self) -> None:
         """Close all of them."""
+        self._watchdog.close()
         for manager in self._managers.values():
             manager.clear()
 
@@ -102,13 +107,32 @@ class Connections:
                 redirects.
         """
         response, url = self._follow(method, url, headers)
+        watched = self._watchdog.of(response)
         try:
             yield response, url
         except exceptions.HTTPError as error:
+            if watched.is_cut:
+                raise self._too_slow(url) from error
             reason = f"{host_of(url)} stops in the middle of its answer ({_reason(error, url)})"
             raise UpstreamError(reason) from error
         finally:
-            _release(response)
+            self._release(response)
+
+    def received(self, response: urllib3.BaseHTTPResponse, url: str, size: int) -> None:
+        """Count what a server has sent.
+
+        Args:
+            response: The response.
+            url: What was asked for.
+            size: The bytes that have come of it.
+
+        Raises:
+            UnreachableError: The server sends next to nothing, so that the end would never come.
+        """
+        watched = self._watchdog.of(response)
+        watched.received(size)
+        if watched.is_cut:
+            raise self._too_slow(url)
 
     def _follow(
         self, method: str, url: str, headers: Mapping[str, str]
@@ -124,7 +148,7 @@ class Connections:
             location = response.get_redirect_location() or ""
             if not location:
                 return response, url
-            _release(response)
+            self._release(response)
         raise UpstreamError(
             f"{host_of(url)} redirects more than {_MAX_REDIRECTS} times"
         )
@@ -148,7 +172,9 @@ class Connections:
                 preload_content=False,
                 redirect=False,  # see `_follow`
             )
-        except (exceptions.HTTPError, ValueError) as error:
+        except SlowServerError as error:
+            raise self._too_slow(url) from error
+        except (exceptions.HTTPError, OSError, ValueError) as error:
             raise self._unreachable(url, error) from error
 
     def _login(self, url: str) -> str:
@@ -174,12 +200,8 @@ class Connections:
             reason += "; pip's settings `cert` and `trusted-host` say whom to trust"
         return UnreachableError(reason)
 
-    def too_slow(self, url: str) -> UnreachableError:
-        """Return the error for a server that sends next to nothing; it is not asked again.
-
-        Args:
-            url: What was asked for.
-        """
+    def _too_slow(self, url: str) -> UnreachableError:
+        """Return the error for a server that sends next to nothing; it is not asked again."""
         reason = f"{host_of(url)} sends less than {SLOWEST:,} bytes a second"
         self._down[host_of(url)] = reason
         return UnreachableError(reason)
@@ -213,15 +235,30 @@ class Connections:
         """Make a pool manager, for a proxy if the key has one."""
         options = self._options(key)
         if not key.proxy:
-            return urllib3.PoolManager(**options)
+            return self._watch(urllib3.PoolManager(**options))
         proxy = key.proxy
         if "://" not in proxy:
             proxy = f"http://{proxy}"
         login = _login_of(proxy)
         headers = {"Proxy-Authorization": _basic(login)} if login else None
-        return urllib3.ProxyManager(
+        manager = urllib3.ProxyManager(
             without_secrets(proxy), proxy_headers=headers, **options
         )
+        return self._watch(manager)
+
+    def _watch(self, manager: urllib3.PoolManager) -> urllib3.PoolManager:
+        """Let the watchdog look at the connections of a manager; return the manager."""
+        manager.pool_classes_by_scheme = self._watchdog.pools()
+        return manager
+
+    def _release(self, response: urllib3.BaseHTTPResponse) -> None:
+        """Return a connection to its pool; close it if its response was not read to the end."""
+        self._watchdog.release(self._watchdog.of(response))
+        if getattr(response, "length_remaining", None) == 0:
+            response.drain_conn()
+        else:
+            response.close()
+        response.release_conn()
 
     def _options(self, key: _ManagerKey) -> dict[str, Any]:
         """Return the arguments of a pool manager for timeouts, retries and certificates."""
@@ -289,15 +326,6 @@ def _context(authorities: str | None) -> "ssl.SSLContext | None":
     except OSError as error:
         raise exceptions.SSLError(error) from error
     return context
-
-
-def _release(response: urllib3.BaseHTTPResponse) -> None:
-    """Return a connection to its pool; close it if its response was not read to the end."""
-    if getattr(response, "length_remaining", None) == 0:
-        response.drain_conn()
-    else:
-        response.close()
-    response.release_conn()
 
 
 def _absolute(base: str, location: str) -> str:

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from urllib3 import BaseHTTPResponse
 
 from patchkit.analysis.upstream.reading.archive import MAX_DOWNLOAD, Span
-from patchkit.analysis.upstream.reading.connections import SLOWEST, Connections
+from patchkit.analysis.upstream.reading.connections import Connections
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
     NoRangesError,
@@ -27,8 +26,6 @@ from patchkit.errors import UpstreamError
 
 _PIECE = 1 << 16
 """Bytes that are read at a time, if the server sends as many."""
-_PATIENCE = 30.0
-"""Seconds after which a server is given up if it has sent less than `SLOWEST`."""
 _GAP = 32 << 10
 """Spans that lie at most so many bytes apart are fetched by one request, the gap included."""
 _PLAIN = {"Accept-Encoding": "identity"}
@@ -168,17 +165,12 @@ class Web:
         """
         # It returns what is there, and waits only for the first byte; urllib3 2.0 has only `read`.
         read = getattr(response, "read1", response.read)
-        began = time.monotonic()
-        size = 0
         while True:
             piece = read(_PIECE)
+            self._connections.received(response, url, len(piece))
             if not piece:
                 return
             yield piece
-            size += len(piece)
-            seconds = time.monotonic() - began
-            if seconds > _PATIENCE and size < seconds * SLOWEST:
-                raise self._connections.too_slow(url)
 
     def _save(self, url: str, path: Path) -> str:
         """Write what is at a URL to a file; return its SHA-256."""

@@ -16,7 +16,7 @@ from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL
 from patchkit.analysis.upstream.reading import connections as connections_module
-from patchkit.analysis.upstream.reading import web as web_module
+from patchkit.analysis.upstream.reading import watchdog
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.replies import StatusError
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -190,12 +190,28 @@ def test_a_silent_server_counts_as_unreachable(tmp_path: Path) -> None:
         accepted[0].close()
 
 
+_CHUNKED = "HTTP/1.1 {}\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
 @pytest.mark.parametrize("way", ["page", "part", "whole"])
+@pytest.mark.parametrize(
+    ("beginning", "drop"),
+    [
+        ("HTTP/1.1 {}\r\n\r\n", "."),
+        ("HTTP/1.1 {}", " "),
+        ("HTTP/1.1 {}\r\nX-Way: ", "."),
+        ("HTTP/1.1 {}\r\n", "X: y\r\n"),
+        ("", "HTTP/1.1 100 Continue\r\n\r\n"),
+        (f"{_CHUNKED}1", ";"),
+        (f"{_CHUNKED}0\r\n", "X: y\r\n"),
+    ],
+    ids=["body", "status", "header", "headers", "continue", "extension", "trailers"],
+)
 def test_a_server_that_drips_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, way: str
+    monkeypatch: pytest.MonkeyPatch, way: str, beginning: str, drop: str
 ) -> None:
     """Each byte comes in time, and the end would never; then it is not asked again."""
-    monkeypatch.setattr(web_module, "_PATIENCE", 0.2)
+    monkeypatch.setattr(watchdog, "PATIENCE", 0.2)
     status = "206 OK" if way == "part" else "200 OK"
     is_over = threading.Event()
     asked = []
@@ -204,9 +220,9 @@ def test_a_server_that_drips_is_given_up(
         connection, _ = server.accept()
         with connection, suppress(OSError):
             asked.append(connection.recv(1 << 16))
-            connection.sendall(f"HTTP/1.1 {status}\r\n\r\n".encode())
+            connection.sendall(beginning.format(status).encode())
             while not is_over.wait(0.02):
-                connection.sendall(b".")
+                connection.sendall(drop.encode())
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=drip, args=(server,), daemon=True)
