@@ -155,6 +155,17 @@ def test_a_misspelled_old_is_not_found_though_new_is_there(
     assert last.splitlines()[0].split() == meant.split()
 
 
+def test_the_later_line_of_old_that_differs_is_named(world: World) -> None:
+    """Its first line is there, so that it is not said to be absent."""
+    mod = "def f(x):\n    y = 0\n    if x:\n        return y\n    return x\n"
+    change = edit("if x:\n    return z", "pass")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    assert only_finding(checked([subject("1.0", mod=mod)]), "PK111").message == (
+        "line 2 of old differs, in up/mod.py: found 'return y' in line 4, expected 'return z'; "
+        "nearest match:\n     3      if x:\n     4          return y"
+    )
+
+
 def test_a_misspelled_word_is_told_from_a_part_of_another(world: World) -> None:
     """Whole words are compared, so that the order in which they are taken makes no difference."""
     mod = "def f(x):\n    weight = wieght_of(x)\n    return weight\n"
