@@ -13,6 +13,7 @@ from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
 from patchkit.analysis.check.first_difference import first_difference
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
+from patchkit.core.text.matching import lex
 from patchkit.core.text.rewriting import (
     FunctionText,
     MalformedEditError,
@@ -24,6 +25,7 @@ from patchkit.core.text.rewriting import (
 from patchkit.errors import TargetError
 
 _FIT = "indent the lines of new relative to its first line; old and new have to be valid Python"
+_NO_CODE = "write code of the function into old: comments and blanks are not compared"
 _WORD = re.compile(r"[^\W\d]\w*")
 _SLIP = 0.75
 """From here on, a word of `old` is taken for a slip of another."""
@@ -98,11 +100,20 @@ def _faults(
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, position)
     except MalformedEditError as error:
-        yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", _FIT)
+        fix = _FIT if _has_code(change.old) else _NO_CODE
+        yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", fix)
     except TargetError as error:
         yield undecidable(str(error))
     else:
         yield from _faults_of_text(change, text, new_text, facts, position)
+
+
+def _has_code(old: str) -> bool:
+    """Whether there is more than comments and blanks in a text, or what is no Python."""
+    try:
+        return next(lex(old), None) is not None
+    except TargetError:
+        return True
 
 
 def _faults_of_text(

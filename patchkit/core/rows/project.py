@@ -28,7 +28,7 @@ _LISTS = {
     "ignore": (r"PK\d{1,3}", "a list of codes or prefixes, such as ['PK304']"),
     "accept": (
         r"PK\d{3} \S+",
-        "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
+        "a list of 'CODE TARGET' or 'CODE PATCH', such as ['PK104 vllm.config:VllmConfig']",
     ),
 }
 

@@ -189,7 +189,7 @@ def _match_bodies(
         declared[body] = str(patch.name)
     pack_checks = _FieldChecks(pack)
     if declared and not folders:
-        expected = "a package, which can hold bodies"
+        expected = "a package (a folder with __init__.py), which can hold bodies"
         pack_checks.refuse("package", "a plain module", expected)
     present = _bodies_in(folders)
     for body, name in declared.items():

@@ -90,6 +90,13 @@ def test_an_edit_that_no_release_can_take_is_an_error(
     assert "up/mod.py" in finding.message
 
 
+def test_old_without_code_is_told_what_is_compared(world: World) -> None:
+    """Its fix says nothing of indentation."""
+    world.pack(row("p", "patch_a", edit("# x", "x = 1")), patch_a="")
+    finding = only_finding(checked([subject("1.0", mod=F)]), "PK114")
+    assert finding.fix.startswith("write code of the function into old")
+
+
 def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
     """Where `env` decides on the first, the second has to find its text either way."""
     first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")

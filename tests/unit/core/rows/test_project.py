@@ -78,7 +78,10 @@ def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
         ("lock = ['a']", ["lock: found ['a']", "expected a file"]),
         ("lock = ''", ["lock: found ''"]),
         ("ignore = ['304']", ["ignore: found '304'", "a list of codes"]),
-        ("accept = ['PK104']", ["accept: found 'PK104'", "'CODE TARGET'"]),
+        (
+            "accept = ['PK104']",
+            ["accept: found 'PK104'", "'CODE TARGET' or 'CODE PATCH'"],
+        ),
         ("packs = [", ["no TOML"]),
     ],
 )

@@ -389,6 +389,7 @@ def test_a_pack_that_is_a_plain_module_is_refused(
         "package",
         "a plain module",
     )
+    assert "a folder with __init__.py" in error.expected
 
 
 def test_several_rows_may_share_a_body(write_pack: Callable[..., Path]) -> None:
