@@ -208,8 +208,12 @@ def read_pack(name: str) -> tuple[Row, ...]:
 def _import_pack(name: str) -> ModuleType:
     """Import a pack; an error of the import becomes a DeclarationError with a hint."""
     parts = name.split(".")
-    if not all(part.isidentifier() for part in parts):
-        expected = "the dotted name of a package, such as my_pack, not a path"
+    is_file = len(parts) > 1 and parts[-1] == "py"
+    if is_file or not all(part.isidentifier() for part in parts):
+        expected = (
+            "the dotted name of a package (a folder with __init__.py), such as my_pack, "
+            "not a path"
+        )
         raise DeclarationError(name, None, "name", repr(name), expected)
     try:
         return importlib.import_module(name)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from patchkit.cli.output import say
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
-from patchkit.core.rows.project import Project
+from patchkit.core.rows.project import Project, holds_rows, misnamed_section
 from patchkit.core.rows.selection import Selection, check_names
 from patchkit.core.rows.target import Target
 from patchkit.core.versions.installed import Versions
@@ -103,7 +104,7 @@ def release_options(command: Command) -> Command:
 
 
 def _with_packs_of_this_project(
-    _: click.Context, __: click.Parameter, named: tuple[str, ...]
+    ctx: click.Context, __: click.Parameter, named: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the packs of the command line, or else the project's.
 
@@ -111,6 +112,9 @@ def _with_packs_of_this_project(
     Python would import another copy, such as an installed one, and else at the end.
     """
     project = Project.read()
+    misnamed = misnamed_section()
+    if misnamed and not ctx.resilient_parsing:  # the shell completes a command line
+        say(misnamed)
     packs = named or project.packs
     # The command reads all settings, unless PATCHKIT=0 says that none counts.
     packs_to_import = [*packs, *named_packs(os.environ)]
@@ -201,7 +205,13 @@ def choose(rows: Registry, names: Collection[str]) -> list[Row]:
 
 
 def _hint_for(name: str, rows: Registry) -> str:
-    """Return a hint about an unknown name: the pack that has it, similar names, or `list --all`."""
+    """Return a hint about an unknown name: what else it names, similar names, or `list --all`."""
+    if ":" in name:
+        return ", which is a target: 'patchkit history' takes targets"
+    pack_here = ".".join(Path(name).parts)
+    is_module = all(map(str.isidentifier, pack_here.split(".")))
+    if is_module and holds_rows(Path(name, "__init__.py")):
+        return f"; {pack_here} is a pack: --patches {pack_here} names it"
     for pack in OPTIONAL_PACKS:
         if name in [row.name for row in read_pack(pack)]:
             return f" here: it is in {pack}, which --patches {pack} adds"

@@ -320,6 +320,14 @@ def test_a_pack_that_is_not_there_says_how_it_is_found(
         assert refusal(name).expected.endswith("installed or in a folder of PYTHONPATH")
 
 
+@pytest.mark.parametrize("name", ["flat.py", "./flat", "pack.sub.py"])
+def test_a_path_is_answered_by_what_a_pack_is(name: str) -> None:
+    """A pack is a folder, so that the name of a file is none."""
+    assert refusal(name).expected == (
+        "the dotted name of a package (a folder with __init__.py), such as my_pack, not a path"
+    )
+
+
 @pytest.mark.parametrize(
     ("pack", "roles"),
     [

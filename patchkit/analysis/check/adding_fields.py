@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.rows.target import Target
 
 _DATACLASS = "a dataclass or a pydantic dataclass"
+_ELSEWHERE = "name a dataclass as the target"
 
 
 def no_dataclass(
@@ -31,7 +32,7 @@ def no_dataclass(
         The fault, if there is one.
     """
     if facts.kind != Kind.CLASS and facts.nature != Nature.UNKNOWN:
-        yield other_kind(place, facts, "a class")
+        yield other_kind(place, facts, "a class", _ELSEWHERE)
         return
     if facts.kind != Kind.CLASS or not facts.is_sure:
         reason = facts.reason or f"the source does not tell what {place} is"
@@ -39,14 +40,17 @@ def no_dataclass(
         return
     mark = release.facts(Target(place.module, f"{place.qualname}.__dataclass_fields__"))
     if mark.state == "absent":
-        yield other_kind(place, facts, _DATACLASS)
+        yield other_kind(place, facts, _DATACLASS, _ELSEWHERE)
     elif mark.state == "undecidable" and not _is_made_a_dataclass(place, release):
         yield undecidable(f"{mark.reason}; an AddField needs {_DATACLASS}")
     elif _has_slots(place, release):
-        yield other_kind(place, facts, "a dataclass without slots")
+        yield other_kind(place, facts, "a dataclass without slots", _ELSEWHERE)
     elif _has_no_generated_init(place, release):
         yield other_kind(
-            place, facts, "a dataclass with the __init__ that it generates"
+            place,
+            facts,
+            "a dataclass with the __init__ that it generates",
+            "Wrap its __init__ instead",
         )
 
 

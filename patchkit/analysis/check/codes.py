@@ -136,11 +136,12 @@ def is_selector(text: str) -> bool:
     return any(name.startswith(text) for name in CODES)
 
 
-def near_selectors(text: str) -> str:
+def near_selectors(text: str, *, whole: bool = False) -> str:
     """Ask whether another code or prefix was meant, as in `; did you mean PK10 or PK101?`.
 
     Args:
         text: A text that is no selector.
+        whole: Whether a prefix is none of the answers, as where only codes are allowed.
 
     Returns:
         The question, for the end of a message; '' if nothing is similar.
@@ -148,7 +149,8 @@ def near_selectors(text: str) -> str:
     longest = len(RELEASE_UNREADABLE.code)  # all codes are equally long
     selectors: list[str] = []
     # `PK` itself is a selector, too, but of all codes: nobody means that.
-    for length in range(_SHORTEST + 1, longest + 1):
+    shortest = longest if whole else _SHORTEST + 1
+    for length in range(shortest, longest + 1):
         selectors += [name[:length] for name in CODES]
     return near(text, dict.fromkeys(selectors), most=3)
 

@@ -10,8 +10,10 @@ from textwrap import dedent
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.declarations import can_meet
 from patchkit.analysis.check.findings import RETIRE, Fault, undecidable, where
+from patchkit.analysis.check.first_difference import first_difference
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.core.rows.declaration import Edit, Row
+from patchkit.core.text.matching import lex
 from patchkit.core.text.rewriting import (
     FunctionText,
     MalformedEditError,
@@ -23,6 +25,7 @@ from patchkit.core.text.rewriting import (
 from patchkit.errors import TargetError
 
 _FIT = "indent the lines of new relative to its first line; old and new have to be valid Python"
+_NO_CODE = "write code of the function into old: comments and blanks are not compared"
 _WORD = re.compile(r"[^\W\d]\w*")
 _SLIP = 0.75
 """From here on, a word of `old` is taken for a slip of another."""
@@ -97,11 +100,20 @@ def _faults(
         assert facts.lines is not None
         yield _miscounted(change, text, facts.lines[0], error.starts, position)
     except MalformedEditError as error:
-        yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", _FIT)
+        fix = _FIT if _has_code(change.old) else _NO_CODE
+        yield Fault(codes.EDIT_MALFORMED, f"in {position}, {error}", fix)
     except TargetError as error:
         yield undecidable(str(error))
     else:
         yield from _faults_of_text(change, text, new_text, facts, position)
+
+
+def _has_code(old: str) -> bool:
+    """Whether there is more than comments and blanks in a text, or what is no Python."""
+    try:
+        return next(lex(old), None) is not None
+    except TargetError:
+        return True
 
 
 def _faults_of_text(
@@ -169,13 +181,32 @@ def _miscounted(
         message += f", lines {', '.join(lines)}"
         return Fault(codes.ANCHOR_AMBIGUOUS, message, "make old longer, or set count")
     if not starts:
-        near = nearest(text, meant, first_line)
-        if near:
-            message += f"; nearest match:\n{near}"
+        message = _absent(change, meant, text, first_line, position)
     fix = "update old and new to upstream's text"
     if starts:
         fix = f"count={len(starts)}, if these are all that you mean"
     return Fault(codes.ANCHOR_ABSENT, message, fix)
+
+
+def _absent(change: Edit, meant: str, text: str, first_line: int, position: str) -> str:
+    """Say which line of an Edit's `old` is not in a function, and what there is most like it.
+
+    Args:
+        change: the Edit.
+        meant: its `old` with the words of the function for those that are slips.
+        text: the function's source.
+        first_line: the line of the file that the source begins at.
+        position: where the source is.
+    """
+    difference = first_difference(change.old, text, first_line)
+    if difference:
+        message = f"{difference.what}, in {position}: {difference.details}"
+        return f"{message}; nearest match:\n{difference.excerpt}"
+    message = f"{_occurs(0, change)} in {position}"
+    near = nearest(text, meant, first_line)
+    if near:
+        message += f"; nearest match:\n{near}"
+    return message
 
 
 def _respelled(old: str, text: str) -> str:

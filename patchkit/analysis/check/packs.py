@@ -134,6 +134,9 @@ def _without_body(pack: "PackSource", patches: Iterable[Patch]) -> Iterator[Find
         elif meant:
             message += f"; did you mean {meant[0]}?"
             fix = f"name {meant[0]} in the row"
+        elif "." in plain:
+            name = plain.rpartition(".")[2]
+            fix = f"move it to {name}.py in the folder of the pack, and name {name} in the row"
         file, line = pack.row_place(patch.name)
         yield Finding(
             codes.ROW_WITHOUT_BODY, message, fix, patch.name, file=file, line=line

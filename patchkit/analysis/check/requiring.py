@@ -26,12 +26,14 @@ class Unrequired(NamedTuple):
         slip: The one of them whose name is most like the package's; '' if none is like it.
         is_of_target: Whether the package is the misspelled one: the distribution is there, and
             nothing has such a package.
+        unread: The required distributions of which nothing tells what packages they have.
     """
 
     package: str
     required: tuple[str, ...]
     slip: str
     is_of_target: bool = False
+    unread: tuple[str, ...] = ()
 
     @property
     def fix(self) -> str:
@@ -40,6 +42,13 @@ class Unrequired(NamedTuple):
             return f"write {self.slip} in place of {self.package} in the targets"
         if self.slip:
             return f"write {self.package} in place of {self.slip}"
+        if self.unread:
+            # `scikit-learn` has `sklearn`, which their names do not tell.
+            names = " or ".join(self.unread)
+            return (
+                f"require the distribution that provides {self.package}; if that is {names}, "
+                f"check its releases, or install it here"
+            )
         return f"require it: requires=('{canonical(self.package)}>=…,<…',)"
 
     def __str__(self) -> str:
@@ -86,7 +95,10 @@ def unrequired(row: Row, coverage: "Coverage | None" = None) -> Iterator[Unrequi
         slip = _misspelled_distribution(package, required)
         if slip and not is_of_target and _is_known(slip, coverage):
             slip = ""  # it is not misspelled: `torch` is like `torchao`, and is there itself
-        yield Unrequired(package, tuple(required), slip, is_of_target)
+        unread: list[str] = []
+        if not _is_package(package, coverage):
+            unread = [name for name in required if not _is_known(name, coverage)]
+        yield Unrequired(package, tuple(required), slip, is_of_target, tuple(unread))
 
 
 def _is_package_misspelled(

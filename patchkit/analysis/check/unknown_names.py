@@ -39,6 +39,11 @@ from patchkit.core.rows.target import Target
 from patchkit.errors import TargetError, near
 from patchkit.registry import OWN_PACKS
 
+_BUILT_IN_TYPES = tuple(
+    name for name, value in vars(builtins).items() if isinstance(value, type)
+)
+"""What the type of a field is most likely to be, rather than a word of the module's comments."""
+
 
 class UnknownNames:
     """Finds the names in changes that are defined nowhere.
@@ -98,7 +103,10 @@ class UnknownNames:
             if self._may_be_set(name, module, release):
                 continue
             module_text = next(_texts_around(module, release), "")
-            question = _question(name, text, module_text)
+            question = ""
+            if isinstance(change, AddField):
+                question = near(name, _BUILT_IN_TYPES, likeness=0.6)
+            question = question or _question(name, text, module_text)
             yield Fault(
                 codes.UNKNOWN_NAME,
                 f"{where} reads {name}, which nothing in {module} defines{question}",

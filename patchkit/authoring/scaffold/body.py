@@ -301,7 +301,7 @@ def _function(
         line = exploded(head, parameters) + returns
     paragraphs = [summary]
     if upstream.facts.signature:
-        paragraphs.append(f"It is called as {upstream.facts.signature}.")
+        paragraphs.append(f"Upstream's is called as {upstream.facts.signature}.")
     docstring = f'"""{" ".join(paragraphs)}"""'
     if len(docstring) > WIDTH - len(INDENT):
         docstring = _long_docstring(paragraphs)

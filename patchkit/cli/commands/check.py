@@ -272,7 +272,8 @@ def _check_codes(project: Project) -> None:
     for entry in (*project.ignore, *project.accept):
         code = entry.partition(" ")[0]
         if not is_selector(code):
-            hint = near_selectors(code)
+            # An entry of `accept`, which has a target as well, takes no prefix.
+            hint = near_selectors(code, whole=entry != code)
             raise SettingsError(f"{project.file}: no finding has the code {code}{hint}")
 
 

@@ -103,18 +103,23 @@ def command(
 
 
 def _lacks_targets(row: Row, pages: Sequence["_Page"]) -> bool:
-    """Whether both releases lack a target that a change needs: all but those that add theirs."""
-    needed = {
-        change.place
-        for change in row.patch.parts
-        if change.kind not in ("Add", "Provide")
-    }
+    """Whether both releases lack a target that a change needs."""
+    needed = _needed(row)
     return any(
         comparison.is_in_neither and comparison.target in needed
         for page in pages
         if not page.is_nothing_newer
         for comparison in page.comparisons
     )
+
+
+def _needed(row: Row) -> set[Target]:
+    """Return the targets that the changes of a row need: all but those that add theirs."""
+    return {
+        change.place
+        for change in row.patch.parts
+        if change.kind not in ("Add", "Provide")
+    }
 
 
 class _Ends(NamedTuple):
@@ -206,7 +211,12 @@ def _compared(row: Row, ends_named: _Ends, reviewed: Lock, library: Library) -> 
         is_nothing_newer = True
         say(f"no release is newer than {first.name}; --from compares with an older one")
     tell_files((first, last), library)
+    needed = _needed(row)
     comparisons = [compare(target, first, last) for target in targets]
+    for index, comparison in enumerate(comparisons):
+        if comparison.is_in_neither and comparison.target not in needed:
+            # Not a slip in its name, but what such a change wants.
+            comparisons[index] = comparison._replace(hint=", as what adds it expects")
     return _Page(first.name, last.name, comparisons, is_nothing_newer)
 
 

@@ -370,7 +370,8 @@ def _next_steps(plans: Sequence[Plan]) -> Iterator[NextStep]:
         f"python -m pytest {tests}",
     )
     yield NextStep("check that it holds", f"patchkit check {names}")
-    yield NextStep("record the target as reviewed", f"patchkit lock {names}")
+    if any(change.is_reviewed for plan in plans for change in plan.patch.changes):
+        yield NextStep("record the target as reviewed", f"patchkit lock {names}")
 
 
 def _file(plan: Plan, what: str) -> str:

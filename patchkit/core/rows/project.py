@@ -17,6 +17,11 @@ _FILE = "pyproject.toml"
 _MAX_BYTES = 1 << 20
 _MAX_DOTS = 5_000
 """Bytes that the file may have."""
+_MISNAMED = re.compile(
+    rb"^[ \t]*(\[[ \t]*(?:tools?[ \t]*\.[ \t]*)?[\"']?patch[-_]?kits?[\"']?[ \t]*\])",
+    re.I | re.M,
+)
+"""Matches the line that begins a table named like `[tool.patchkit]`, as `[tool.patch-kit]`."""
 # Of each setting that is a list: the pattern of an entry, and what is expected. An entry of
 # `releases` is only parsed later; here a number alone, as in `releases = ["0.32"]`, is refused.
 _LISTS = {
@@ -28,7 +33,7 @@ _LISTS = {
     "ignore": (r"PK\d{1,3}", "a list of codes or prefixes, such as ['PK304']"),
     "accept": (
         r"PK\d{3} \S+",
-        "a list of 'CODE TARGET', such as ['PK104 vllm.config:VllmConfig']",
+        "a list of 'CODE TARGET' or 'CODE PATCH', such as ['PK104 vllm.config:VllmConfig']",
     ),
 }
 
@@ -172,6 +177,30 @@ def holds_rows(file: Path) -> bool:
     except OSError:
         return False
     return re.search(rb"^PATCHES\b.*=", source, re.MULTILINE) is not None
+
+
+def misnamed_section(folder: Path | None = None) -> str:
+    """Find a table of the nearest `pyproject.toml` that is almost, but not, `[tool.patchkit]`.
+
+    Args:
+        folder: Where to begin; None for the working directory.
+
+    Returns:
+        What to say about it; '' where there is none, or the project has its settings.
+    """
+    start = _working_folder() if folder is None else folder
+    if Project.read(start).file is not None:
+        return ""
+    for parent in (start, *start.parents):
+        file = parent / _FILE
+        source = _content(file)
+        if source is None:
+            continue
+        table = _MISNAMED.search(source)
+        if table is None:
+            return ""
+        return f"{file}: found {table[1].decode()}, expected [tool.patchkit]: it is not read"
+    return ""
 
 
 def _working_folder() -> Path:

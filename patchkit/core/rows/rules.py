@@ -58,6 +58,13 @@ class _FieldChecks(Record):
         shown = f"{kind} {_text_of(value)}"
         self.refuse(field, shown, expected)
 
+    def refuse_missing_comma(self, kind: type, field: str, value: object) -> None:
+        """Refuse one object of a kind in place of a tuple: `(Patch(…))` is none."""
+        if isinstance(value, kind):
+            name = type(value).__name__
+            found = f"one {name}, as a comma is missing behind it"
+            self.refuse(field, found, f"a tuple, ({name}(…),)")
+
     def require_match(
         self, pattern: str, field: str, value: object, expected: str
     ) -> None:
@@ -158,6 +165,7 @@ def check_pack(pack: str, module: ModuleType) -> tuple[Patch, ...]:
     if patches is None and getattr(module, "__file__", None) is None:
         found = f"nothing, as {pack} has no __init__.py"
         checks.refuse("PATCHES", found, "a tuple of Patch")
+    checks.refuse_missing_comma(Patch, "PATCHES", patches)
     is_sequence = isinstance(patches, (tuple, list))
     checks.require(is_sequence, "PATCHES", patches, "a tuple of Patch")
     for patch in patches:
@@ -189,7 +197,7 @@ def _match_bodies(
         declared[body] = str(patch.name)
     pack_checks = _FieldChecks(pack)
     if declared and not folders:
-        expected = "a package, which can hold bodies"
+        expected = "a package (a folder with __init__.py), which can hold bodies"
         pack_checks.refuse("package", "a plain module", expected)
     present = _bodies_in(folders)
     for body, name in declared.items():
@@ -293,6 +301,7 @@ def _check_changes(checks: _FieldChecks, patch: Patch) -> None:
     if patch.changes in ((), []):
         checks.refuse("changes", "none", "at least one change, such as Replace(…)")
     changes: Any = patch.changes
+    checks.refuse_missing_comma(Change, "changes", changes)
     is_sequence = isinstance(changes, (tuple, list))
     checks.require(is_sequence, "changes", changes, "a tuple of changes")
     for number, change in enumerate(changes):

@@ -151,6 +151,11 @@ def test_check_of_a_tree_and_of_a_wheel(
         ),
         (["check", "--output", "x"], "expected --format json"),
         (["check", "q"], "no patch is named 'q'"),
+        (["check", "./pack/"], "; pack is a pack: --patches pack names it"),
+        (
+            ["diff", "up.mod:f"],
+            "named 'up.mod:f', which is a target: 'patchkit history' takes targets",
+        ),
         (["history", "up.mod:"], "expected a target"),
         (["history", "nowhere.mod:f"], "nowhere"),
         (

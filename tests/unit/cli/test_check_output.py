@@ -172,6 +172,30 @@ def test_a_misspelled_entry_of_accept_is_told(
     assert "vllm.x:gone" not in err
 
 
+@pytest.mark.usefixtures("mixed")
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("accept = ['PK999 p']", "PK99"),
+        ("ignore = ['PK999']", "PK9"),
+    ],
+)
+def test_an_unknown_code_of_accept_is_answered_by_whole_codes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, hint: str
+) -> None:
+    """`ignore` takes prefixes, too; `accept` would refuse them."""
+    (tmp_path / "pyproject.toml").write_text(f"[tool.patchkit]\n{line}\n")
+    assert main(CHECK) == 2
+    err = capsys.readouterr().err
+    question = err.partition("did you mean ")[2].partition("?")[0]
+    meant = question.split(" or ")
+    assert meant[0]
+    if line.startswith("accept"):
+        assert all(len(code) == len("PK111") for code in meant)
+    else:
+        assert hint in meant
+
+
 def test_an_unreadable_release_is_reported_whatever_is_selected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,7 +48,7 @@ def test_a_replaced_function_takes_all_that_upstreams_does(target: str) -> None:
     """A replacement takes any arguments, and its docstring has upstream's signature."""
     text = body(target, "--kind", "replace")
     assert "(*args: Any, **kwargs: Any) -> Any:" in text
-    assert "It is called as (" in text
+    assert "Upstream's is called as (" in text
 
 
 def test_the_body_of_a_coroutine_function_is_one() -> None:
@@ -91,3 +91,17 @@ def test_what_upstream_lacks_can_be_started(target: str, kind: str) -> None:
     """A new name, a new module, and a call before an import have a body."""
     body(target, "--kind", kind)
     assert rows()["p"].lower().startswith(f"({kind.replace('-', '')}(")
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "is_locked"),
+    [("up.mod:fresh", "add", False), ("up.mod:f", "wrap", True)],
+)
+def test_only_what_a_lock_records_is_to_be_recorded(
+    target: str, kind: str, is_locked: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an Add brings has no source upstream that could be reviewed."""
+    assert new("p", "--target", target, "--kind", kind) == 0
+    out = capsys.readouterr().out
+    assert "patchkit check p" in out
+    assert ("patchkit lock p" in out) == is_locked

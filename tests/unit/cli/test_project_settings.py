@@ -265,3 +265,14 @@ def test_a_lock_with_a_name_that_no_file_can_have_is_not_there(
     project(packs=["one"], lock="a" * 5_000)
     assert main(["check"]) == 2
     assert "lock: found no file 'aaa" in capsys.readouterr().err
+
+
+def test_a_table_that_is_misnamed_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On stderr: the command itself goes on without its settings."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.patch-kit]\npacks = ['one']\n")
+    assert main(["list"]) == 0
+    told = "found [tool.patch-kit], expected [tool.patchkit]: it is not read"
+    assert capsys.readouterr().err.count(told) == 1

@@ -55,13 +55,15 @@ def test_diff_of_what_neither_release_has_is_a_fault(
     """A misspelled target ends with 1 and a question; what an Add brings is in neither, rightly."""
     world.pack(
         row("slip", "patch_a", "Wrap('up.mod:ff', by='w')"),
-        row("adds", "patch_a", "Add('up.mod:new', by='w')"),
+        row("adds", "patch_a", "Add('up.mod:ff', by='w')"),
         patch_a=BODY,
     )
     assert main(["diff", "slip", "--from", "1.0", "--to", "2.0"]) == 1
     assert "in neither of them; did you mean up.mod:f?" in capsys.readouterr().out
     answer(capsys, "diff", "slip", "--from", "1.0", "--to", "2.0", code=1)
     assert main(["diff", "adds", "--from", "1.0", "--to", "2.0"]) == 0
+    out = capsys.readouterr().out
+    assert "up.mod:ff: in neither of them, as what adds it expects\n" in out
 
 
 def test_diff_to_an_installed_package_a_tree_or_a_wheel(

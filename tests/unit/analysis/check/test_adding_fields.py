@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.packages import row
 
-from analysis.check.released import checked, codes, subject
+from analysis.check.released import checked, codes, only_finding, subject
 
 if TYPE_CHECKING:
     from support.packages import World
@@ -66,3 +66,28 @@ def test_a_field_is_added_where_python_makes_room(
     change = f"AddField('up.mod:{target}', {name!r}, int, 0)"
     world.pack(row("p", "patch_a", change), patch_a="")
     assert codes(checked([subject("1.0", mod=SOURCE)])) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "expected", "fix"),
+    [
+        ("Plain", "a dataclass or a pydantic dataclass", "name a dataclass"),
+        ("f", "a class", "name a dataclass"),
+        ("Slotted", "a dataclass without slots", "name a dataclass"),
+        ("Own", "a dataclass with the __init__", "Wrap its __init__ instead"),
+    ],
+)
+def test_the_fix_speaks_of_the_target_as_the_row_has_no_body(
+    world: World, target: str, expected: str, fix: str
+) -> None:
+    """An AddField names no object of a body that could be changed."""
+    source = (
+        "from dataclasses import dataclass\ndef f(): ...\nclass Plain: ...\n"
+        "@dataclass(slots=True)\nclass Slotted:\n    size: int = 1\n"
+        "@dataclass\nclass Own:\n    size: int = 1\n    def __init__(self): ...\n"
+    )
+    change = f"AddField('up.mod:{target}', 'extra', int, 0)"
+    world.pack(row("p", "patch_a", change), patch_a="")
+    finding = only_finding(checked([subject("1.0", mod=source)]), "PK102")
+    assert f"expected {expected}" in finding.message
+    assert finding.fix.startswith(fix)

@@ -151,3 +151,12 @@ def test_what_a_call_sets_is_reported_under_its_own_name(world: World) -> None:
         ("p", "up.mod:f"),
         ("q", "up.mod:f"),
     }
+
+
+def test_a_body_in_a_folder_of_the_pack_is_to_be_moved(world: World) -> None:
+    """The fix names no file that Python would not import by that name."""
+    world.pack(row("p", "patches.patch_x", WRAP), other_a=BODY)
+    finding = only_finding(checked([subject("1.0", mod="def f(): ...")]), "PK502")
+    assert finding.fix == (
+        "move it to patch_x.py in the folder of the pack, and name patch_x in the row"
+    )

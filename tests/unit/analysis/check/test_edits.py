@@ -90,6 +90,13 @@ def test_an_edit_that_no_release_can_take_is_an_error(
     assert "up/mod.py" in finding.message
 
 
+def test_old_without_code_is_told_what_is_compared(world: World) -> None:
+    """Its fix says nothing of indentation."""
+    world.pack(row("p", "patch_a", edit("# x", "x = 1")), patch_a="")
+    finding = only_finding(checked([subject("1.0", mod=F)]), "PK114")
+    assert finding.fix.startswith("write code of the function into old")
+
+
 def test_an_edit_after_one_that_may_be_left_out_holds_without_it(world: World) -> None:
     """Where `env` decides on the first, the second has to find its text either way."""
     first = row("p", "patch_a", edit("x = 1", "x = 2"), env="'FAST'")
@@ -153,6 +160,17 @@ def test_a_misspelled_old_is_not_found_though_new_is_there(
     first, last = only_finding(report, "PK111").message.split("; nearest match:\n")
     assert first == f"{old.splitlines()[0]!r} not found in up/mod.py"
     assert last.splitlines()[0].split() == meant.split()
+
+
+def test_the_later_line_of_old_that_differs_is_named(world: World) -> None:
+    """Its first line is there, so that it is not said to be absent."""
+    mod = "def f(x):\n    y = 0\n    if x:\n        return y\n    return x\n"
+    change = edit("if x:\n    return z", "pass")
+    world.pack(row("p", "patch_a", change), patch_a="")
+    assert only_finding(checked([subject("1.0", mod=mod)]), "PK111").message == (
+        "line 2 of old differs, in up/mod.py: found 'return y' in line 4, expected 'return z'; "
+        "nearest match:\n     3      if x:\n     4          return y"
+    )
 
 
 def test_a_misspelled_word_is_told_from_a_part_of_another(world: World) -> None:

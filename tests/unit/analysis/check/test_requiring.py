@@ -52,6 +52,26 @@ def test_a_slip_is_told_with_the_name_that_was_meant(world: World) -> None:
     assert report.grid["p"] == {"up 1.0": "broken"}
 
 
+@pytest.mark.parametrize(
+    ("requires", "fix"),
+    [
+        (
+            "('unseen-up<2',)",
+            "require the distribution that provides down; if that is uns",
+        ),
+        # Of `up` the packages are known: none is `down`.
+        ("('up<2',)", "require it: requires=('down>=…,<…',)"),
+    ],
+)
+def test_a_distribution_of_which_nothing_is_read_may_be_the_one(
+    world: World, requires: str, fix: str
+) -> None:
+    """As `scikit-learn` is, which provides `sklearn`: the name of the package may be wrong."""
+    change = "Wrap('down.mod:f', by='w')"
+    world.pack(row("p", "patch_a", change, requires=requires), patch_a=BODY)
+    assert only_finding(checked([UP]), "PK306").fix.startswith(fix)
+
+
 @pytest.mark.parametrize("releases", [[], [UP]])
 @pytest.mark.parametrize(
     "change", ["Wrap('uup.mod:f', by='w')", "AfterImport('uup.mod', call='call')"]

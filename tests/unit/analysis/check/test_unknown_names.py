@@ -25,7 +25,7 @@ try:
     import fast
 except ImportError:
     fast = None
-LIMIT = 7
+LIMIT = 7  # it is on
 
 def f(x):
     return x + LIMIT
@@ -261,6 +261,8 @@ def test_the_module_is_the_one_that_defines_the_class(world: World) -> None:
         (edit("return Tensor(x)"), ""),
         (field("dataclas"), "; did you mean dataclass?"),
         (field("boool"), "; did you mean bool?"),
+        # The module has the word `it` in a comment, which is as like it.
+        (field("itn"), "; did you mean int?"),
     ],
 )
 def test_a_near_name_is_asked_for(world: World, change: str, question: str) -> None:

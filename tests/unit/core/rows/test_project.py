@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.odd_places import ending_in, hole
 
-from patchkit.core.rows.project import Project, entry_points_of
+from patchkit.core.rows.project import Project, entry_points_of, misnamed_section
 from patchkit.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def test_without_a_file_nothing_is_asked_for(tmp_path: Path) -> None:
         ("lock = ['a']", ["lock: found ['a']", "expected a file"]),
         ("lock = ''", ["lock: found ''"]),
         ("ignore = ['304']", ["ignore: found '304'", "a list of codes"]),
-        ("accept = ['PK104']", ["accept: found 'PK104'", "'CODE TARGET'"]),
+        (
+            "accept = ['PK104']",
+            ["accept: found 'PK104'", "'CODE TARGET' or 'CODE PATCH'"],
+        ),
         ("packs = [", ["no TOML"]),
     ],
 )
@@ -175,3 +178,32 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
     hole(tmp_path / "pyproject.toml")
     with pytest.raises(SettingsError, match="expected at most 1,048,576"):
         Project.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["[tool.patch-kit]", "[patchkit]", "[tool.Patch_Kit]", '[tools."patchkit"]'],
+)
+def test_a_table_with_almost_the_name_is_told(table: str, tmp_path: Path) -> None:
+    """Else its settings would be left unread without a word."""
+    file = write(tmp_path, f"[project]\nname = 'a'\n{table}\npacks = ['p']\n")
+    assert misnamed_section(tmp_path) == (
+        f"{file}: found {table}, expected [tool.patchkit]: it is not read"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[project]\nname = 'patch-kit'\n",
+        "[tool.patchkit]\npacks = ['p']\n[tool.patch-kit]\n",
+        "[tool.dispatchkit]\n",
+        "# [tool.patch-kit]\n",
+    ],
+)
+def test_other_tables_are_not_told(text: str, tmp_path: Path) -> None:
+    """The one that is read makes the others somebody else's; the nearest file alone counts."""
+    (tmp_path / "inner").mkdir()
+    write(tmp_path, "[tool.patch-kit]\n")
+    write(tmp_path / "inner", text)
+    assert misnamed_section(tmp_path / "inner") == ""

@@ -62,7 +62,12 @@ def refusal(**fields: Any) -> DeclarationError:
         ("roles", set(), "set()", "some of 'main'"),
         ("roles", 3, "int 3", "some of 'main'"),
         ("changes", (), "none", "at least one change, such as Replace(…)"),
-        ("changes", Replace("m:f", by="g"), "Replace(", "a tuple of changes"),
+        (
+            "changes",
+            Replace("m:f", by="g"),
+            "one Replace, as a comma is missing",
+            "(Replace(…),)",
+        ),
         ("changes", None, "nothing", "a tuple of changes"),
         ("after", "other", "str 'other'", TEXTS),
         ("after", (1,), "int 1", "a string"),
@@ -389,6 +394,18 @@ def test_a_pack_that_is_a_plain_module_is_refused(
         "package",
         "a plain module",
     )
+    assert "a folder with __init__.py" in error.expected
+
+
+def test_a_missing_comma_behind_the_only_row_is_told(
+    write_pack: Callable[..., Path],
+) -> None:
+    """Brackets around one row make no tuple; the row as a whole is not printed."""
+    source = pack_source(row_source()).replace(", )", ")")
+    write_pack("my_pack", source)
+    error = pack_refusal("my_pack")
+    assert error.found == "one Patch, as a comma is missing behind it"
+    assert error.expected == "a tuple, (Patch(…),)"
 
 
 def test_several_rows_may_share_a_body(write_pack: Callable[..., Path]) -> None:
