@@ -21,7 +21,7 @@ from patchkit.analysis.check.calls import (
 from patchkit.analysis.check.compatibility import (
     bases_of,
     is_default_attribute,
-    refused_wrapper_call,
+    takes_no_arguments,
 )
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
@@ -34,6 +34,7 @@ from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import ANNOTATED
 from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.check.special_places import as_new_member, part_of_function
+from patchkit.analysis.check.wrapping import wrapper_faults
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.code_kinds import (
     mentions,
@@ -216,14 +217,13 @@ class Judge:
         if fault and fault.breaks:
             return
         ours = self._body(change.by)
-        if ours is None or ours.signature is None:
+        if ours is None:
             return
         yield from other_wrapper_result(change, facts, ours)
-        refusal = refused_wrapper_call(ours.signature)
-        if refusal:
-            expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
-            message = f"{change.by}{ours.signature} {expected}"
-            yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
+        place = Target(self._row.body, change.by)
+        node = self._pack.definition(self._row, change.by)
+        takes_none = takes_no_arguments(self._pack.as_release.resolver, place, ours)
+        yield from wrapper_faults(change.by, ours, node, takes_none=takes_none)
         if self._has_bare_super(change.by):
             message = (
                 f"found super() in {change.by}, which stands in no class and fails when it is "
