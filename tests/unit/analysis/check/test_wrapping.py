@@ -18,7 +18,8 @@ CALL = "return wrapped(*args, **kwargs)"
 
 def wraps(world: World, target: str, body: str, mod: str) -> list[str]:
     """The codes about a target that `w` of the body wraps."""
-    world.pack(row("p", "patch_a", f"Wrap('up.mod:{target}', by='w')"), patch_a=body)
+    change = f"Wrap({'up.mod:' + target!r}, by='w')"
+    world.pack(row("p", "patch_a", change), patch_a=body)
     found = codes(checked([subject("1.0", mod=mod)]))
     return [code for code in found if code.startswith("PK1")]
 
@@ -80,3 +81,53 @@ def test_the_message_says_what_the_star_collects(world: World) -> None:
         "and wrapped(*args, …) passes them on as they are"
     )
     assert finding.line == 1
+
+
+METHOD = "class C:\n    def f(self, a, b=1): ..."
+TWICE = "return wrapped(instance, *args, **kwargs)"
+
+
+@pytest.mark.parametrize(
+    "mod",
+    [
+        METHOD,
+        "class C:\n    async def f(self, a): ...",
+        "class C:\n    @classmethod\n    def f(cls, a): ...",
+        "class B:\n    def f(self, a): ...\nclass C(B): ...",
+    ],
+)
+def test_a_bound_method_does_not_get_its_instance_again(world: World, mod: str) -> None:
+    """The original is bound already; `f(a, b=1)` would take its instance as `a`."""
+    body = f"def w{CONVENTION}:\n    print(wrapped.__name__)\n    {TWICE}"
+    world.pack(row("p", "patch_a", "Wrap('up.mod:C.f', by='w')"), patch_a=body)
+    finding = only_finding(checked([subject("1.0", mod=mod)]), "PK103")
+    assert finding.message == (
+        "found wrapped(instance, *args, …) in w, which passes the instance twice; expected "
+        "wrapped(*args, …), as wrapped is a bound method"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "mod"),
+    [
+        ("f", TWICE, "def f(a): ..."),
+        ("C.f", TWICE, "class C:\n    @staticmethod\n    def f(a): ..."),
+        ("C.__new__", TWICE, "class C:\n    def __new__(cls, a): ..."),
+        ("g", TWICE, f"{METHOD}\ng = C.f"),
+        ("t['f']", TWICE, f"{METHOD}\nt = {{'f': C.f}}"),
+        ("C.f", f"wrapped = wrapped.__func__\n    {TWICE}", METHOD),
+        ("C.f", f"args = args[1:]\n    {TWICE}", METHOD),
+        ("C.f", f"instance = 3\n    {TWICE}", METHOD),
+        ("C.f", "return wrapped.__func__(instance, *args, **kwargs)", METHOD),
+        ("C.f", f"if not hasattr(wrapped, '__self__'): {TWICE}\n    {CALL}", METHOD),
+        ("C.f", f"try: {CALL}\n    except TypeError: {TWICE}", METHOD),
+        ("C.f", "return wrapped(instance)", METHOD),
+        ("C.f", "return wrapped(instance, *args[1:])", METHOD),
+        ("C.f", CALL, METHOD),
+    ],
+)
+def test_other_calls_of_the_original_are_left_alone(
+    world: World, target: str, body: str, mod: str
+) -> None:
+    """What is no method, or was unbound, or is passed as another argument, may be meant."""
+    assert "PK103" not in wraps(world, target, f"def w{CONVENTION}:\n    {body}", mod)
