@@ -1,8 +1,10 @@
-"""Lists which installed distributions have which packages."""
+"""Tells which installed distributions have which packages."""
 
 import csv
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distributions
+
+from patchkit.core.versions.requirements import canonical
 
 
 def distributions_by_package() -> dict[str, list[str]]:
@@ -23,6 +25,31 @@ def distributions_by_package() -> dict[str, list[str]]:
             for package in packages:
                 names.setdefault(package, []).append(name)
     return names
+
+
+def package_of_distribution(distribution: str) -> str:
+    """Return the package of an installed distribution: that of its own name, or else another.
+
+    Such as `sklearn` of `scikit-learn`, and `jinja2` of `Jinja2`.
+
+    Args:
+        distribution: The name of the distribution. One of no distribution is returned as it is.
+    """
+    name = canonical(distribution)
+    packages = [
+        package
+        for package, names in distributions_by_package().items()
+        # Scripts and the like are listed, too, such as `..` for `../../bin/tool.py`.
+        if package.isidentifier() and name in map(canonical, filter(None, names))
+    ]
+    if not packages or distribution in packages:
+        return distribution
+    own_name = name.replace("-", "_")
+    # One for others comes before a private one: `yaml` of PyYAML before `_yaml`.
+    return min(
+        packages,
+        key=lambda package: (package != own_name, package.startswith("_"), package),
+    )
 
 
 def _packages_of(distribution: Distribution) -> Iterator[str]:
