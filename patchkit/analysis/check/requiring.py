@@ -11,7 +11,10 @@ from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.declaration import Provide, Row
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
-from patchkit.core.versions.installed_packages import distributions_by_package
+from patchkit.core.versions.installed_packages import (
+    distribution_of_package,
+    distributions_by_package,
+)
 from patchkit.core.versions.requirements import canonical
 
 if TYPE_CHECKING:
@@ -206,7 +209,7 @@ def _provided_by(
         for release in coverage.releases:
             if release.project in projects and package in coverage.packages_in(release):
                 return True
-    return _distribution_here(package) in projects
+    return distribution_of_package(package) in projects
 
 
 def _is_known(project: str, coverage: "Coverage | None") -> bool:
@@ -223,14 +226,6 @@ def _is_package(name: str, coverage: "Coverage | None") -> bool:
     ):
         return True
     return ProviderSearch(canonical(name), None).package is not None
-
-
-def _distribution_here(package: str) -> str:
-    """Return the distribution on `sys.path` that provides a package; '' where none does."""
-    provider = ProviderSearch(canonical(package), None).distribution()
-    if provider is None:
-        return ""
-    return canonical(provider.name)
 
 
 def _misspelled_distribution(package: str, projects: list[str]) -> str:

