@@ -19,7 +19,10 @@ from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.lock.files import Locks
 from patchkit.core.rows.declaration import Row
 from patchkit.core.versions.installed import Versions
-from patchkit.core.versions.installed_packages import distributions_by_package
+from patchkit.core.versions.installed_packages import (
+    distributions_by_package,
+    other_name_of,
+)
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.core.versions.wheel_tags import Machine
 from patchkit.errors import UnreachableError, UpstreamError, near
@@ -221,14 +224,17 @@ def _project_meant(requirement: str, packages: Iterable[str]) -> str:
         packages: The import packages whose releases are expected.
 
     Returns:
-        The question, for the end of a message; '' if the distribution is one of those expected or
-        of an engine, or like none of them.
+        The question, for the end of a message, or which distribution has the package of that name
+        here; '' if the distribution is one of those expected or of an engine, or like none of them.
     """
     if not requirement[:1].isalpha():
         return ""  # a version without a name
     name = canonical(parse_requirement(requirement).name)
     engines = [engine.package for engine in installed_engines()]
     known = list(map(canonical, (*packages, *engines)))
+    provider = other_name_of(name)
+    if provider:
+        return f"; the package {name} is of the distribution {provider} here"
     if name in known:
         return ""
     return near(name, known, likeness=_SLIP)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.resolving.classes import mro
+from patchkit.analysis.upstream.resolving.fields import flavour
 from patchkit.analysis.upstream.resolving.metaclasses import metaclass
 from patchkit.analysis.upstream.resolving.named_elsewhere import OF_METACLASS
 from patchkit.analysis.upstream.resolving.resolve import Resolver
@@ -76,6 +77,35 @@ def refused_wrapper_call(ours: Signature) -> str | None:
     except TypeError as error:
         return str(error)
     return None
+
+
+def takes_no_arguments(resolver: Resolver, target: Target, facts: Facts) -> bool:
+    """Whether a target is a class that refuses any argument, as it is made by `object` alone.
+
+    Args:
+        resolver: the sources.
+        target: the target.
+        facts: what the sources say of it.
+
+    Returns:
+        False for another class, and where the source does not tell.
+    """
+    if facts.kind != Kind.CLASS or not facts.is_sure or facts.signature is not None:
+        return False
+    bases = bases_of(resolver, target)
+    if not bases.is_whole or bases.outside != ("builtins.object",):
+        return False
+    for variant in resolver.resolve(target).variants:
+        if metaclass(resolver.lookup, variant) is not None:
+            return False
+        if flavour(resolver.lookup, variant):
+            return False
+    for name in ("__init__", "__new__"):
+        maker = resolver.resolve(Target(target.module, f"{target.qualname}.{name}"))
+        for found in maker.variants or (None,):
+            if found is None or found.dotted != f"builtins.object.{name}":
+                return False
+    return True
 
 
 def _representative_calls(parameters: Collection[Parameter]) -> Iterator[_Call]:

@@ -12,10 +12,10 @@ from difflib import get_close_matches
 from itertools import combinations
 
 from patchkit.analysis.check import codes
+from patchkit.analysis.check.body_names import of_names
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.entry_names import missing_classes
 from patchkit.analysis.check.findings import (
-    REWRITE,
     Finding,
     Place,
     finding_of_row,
@@ -30,20 +30,9 @@ from patchkit.analysis.check.packages import (
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.requiring import slips, unrequired
-from patchkit.analysis.check.similar_names import did_you_mean
-from patchkit.analysis.upstream.resolving.values import Kind
-from patchkit.core.rows.declaration import (
-    AfterImport,
-    BeforeImport,
-    Change,
-    Decorate,
-    Row,
-    Wrap,
-)
-from patchkit.core.rows.target import Target
+from patchkit.core.rows.declaration import Change, Row
 from patchkit.core.versions.requirements import allows_any, canonical
 
-_UNCALLABLE = frozenset([Kind.CONSTANT, Kind.MODULE])
 _SLIP = 0.85
 """From here on, a name in `conflicts` is taken for a slip of another."""
 _CORRECT = "correct the range, or delete the row"
@@ -65,8 +54,8 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
 
     Yields:
         A finding for each empty field of `why`, `upstream` and `sunset`, for a body that cannot be
-        loaded, for each name that the body does not define, or that is called and is no function,
-        and for each class of the pack that an entry of a registry names and that is not there.
+        loaded, for each name that the body does not define or that cannot be called as it is, and
+        for each class of the pack that an entry of a registry names and that is not there.
     """
     row_place = pack.place(row)
     for field, (code, expected) in _TEXTS.items():
@@ -81,18 +70,7 @@ def of_row(row: Row, pack: PackSource, bodies: PackBodies) -> Iterator[Finding]:
     if fault is not None:
         place = (fault.file, fault.line)
         yield finding_of_row(codes.BODY_BROKEN, fault.message, fault.fix, row, place)
-    called = _called_names(row)
-    for name in _body_names(row):
-        facts = pack.facts(row, name)
-        if facts.state == "absent":
-            meant = did_you_mean(Target(row.body, name), pack.as_release)
-            message = f"the row names {name}, but {facts.reason}{meant}"
-            fix = f"define {name} in the body, or name another object in the row"
-            yield finding_of_row(codes.NAME_NOT_IN_BODY, message, fix, row, row_place)
-        elif name in called and facts.is_sure and facts.kind in _UNCALLABLE:
-            message = f"found {name} ({facts.kind}), expected a function"
-            place = pack.place(row, name)
-            yield finding_of_row(codes.KIND_CHANGED, message, REWRITE, row, place)
+    yield from of_names(row, pack)
     for missing in missing_classes(row, pack):
         message = f"{missing.by} names a class that is not there: {missing.message}"
         place = pack.place(row, missing.by)
@@ -123,28 +101,6 @@ def of_conflicts(
         message = f"{row.name} conflicts with {name}, which is no patch here; did you mean {match}?"
         fix = f"write {match}, or delete the name"
         yield finding_of_row(codes.UNKNOWN_CONFLICT, message, fix, row, row_place)
-
-
-def _called_names(row: Row) -> set[str | None]:
-    """Return the names of functions of the body, which patchkit calls whatever the target is.
-
-    The set may contain None, for fields that are not set.
-    """
-    names: set[str | None] = {row.patch.when, row.patch.verify}
-    for change in row.patch.changes:
-        names.add(change.when)
-        if isinstance(change, (Wrap, Decorate, BeforeImport, AfterImport)):
-            names.add(change.body_name)
-    return names
-
-
-def _body_names(row: Row) -> list[str]:
-    """Return the names of objects of the body that a row uses, each once."""
-    changes = row.patch.changes
-    names: list[str | None] = [change.body_name for change in changes]
-    names += [row.patch.when, row.patch.verify]
-    names += [change.when for change in changes]
-    return [name for name in dict.fromkeys(names) if name]
 
 
 def of_ranges(

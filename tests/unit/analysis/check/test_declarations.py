@@ -38,13 +38,14 @@ def test_alternative_places_leave_no_gap_and_no_overlap(
 
 def test_changes_with_a_when_of_their_own_may_overlap(world: World) -> None:
     """Changes that have a `when` may be due in the same release, and each is judged."""
-    fields = "by='g', requires=('up>=1',), when='w'"
+    fields = "by='g', requires=('up>=1',), when='due'"
     changes = f"Replace('up.mod:f', {fields})", f"Replace('up.late:f', {fields})"
-    world.pack(row("p", "patch_a", *changes, requires="('up>=1,<2',)"), patch_a=BODY)
+    body = f"{BODY}def due(): return True\n"
+    world.pack(row("p", "patch_a", *changes, requires="('up>=1,<2',)"), patch_a=body)
     report = checked([subject("1.0", mod="def f(a, b=1): ...")])
     assert codes(report) == ["PK101"]
     assert only_finding(report, "PK101").target == "up.late:f"
-    assert "w decides where it would apply" in only_finding(report, "PK101").message
+    assert "due decides where it would apply" in only_finding(report, "PK101").message
 
 
 def test_a_range_without_a_release(world: World) -> None:

@@ -138,12 +138,19 @@ def test_a_change_that_waits_for_an_import_requires_nothing(world: World) -> Non
         ("('upstream>=1',)", "upstrem>=1", "upstream"),
         ("('upstream>=1',)", "upstream-extra>=1", ""),
         ("('upstream>=1', 'packaging')", "packagin>=1", "packaging"),
+        ("('upstream>=1', 'pakcaging>=2')", "", "packaging"),
+        ("('upstream>=1', 'vlml>=2')", "", "vllm"),
+        ("('upstream>=1', 'packagings>=2')", "", ""),
+        ("('upstream>=1', 'packagin>=2')", "", ""),
     ],
 )
 def test_a_slip_of_another_requirement_is_told(
     world: World, requires: str, of_change: str, meant: str
 ) -> None:
-    """In a change as in a row; a name that is like no other may be of what is not here."""
+    """In a change as in a row; a name that is like no other may be of what is not here.
+
+    Of what the row does not name, only the order of the letters may differ.
+    """
     narrowed = f", requires=({of_change!r},)" if of_change else ""
     change = f"Wrap('upstream.mod:f', by='w'{narrowed})"
     world.pack(row("p", "patch_a", change, requires=requires), patch_a=BODY)

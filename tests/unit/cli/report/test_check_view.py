@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.report.reports import HOSTILE, STATES, finding, sample
-from patchkit.analysis.check.findings import Report
+from patchkit.analysis.check.findings import Report, State
 from patchkit.cli.report import check_view as view
 from patchkit.cli.report.as_json import check_json
 from patchkit.cli.report.check_github import as_markdown
@@ -49,6 +50,40 @@ def test_findings_that_say_the_same_are_one() -> None:
     ((_, (group,)), _) = merged_sections(report)
     assert releases_of(group, report) == "vllm 0.10.0 to 0.11.0, 2 releases"
     assert view.tally(report) == "1 error (2 counted per release), 1 note"
+
+
+@pytest.mark.parametrize(
+    ("reported", "accepted", "expected"),
+    [
+        ([], "a", "1 finding accepted (a is still broken)"),
+        ([], "ab", "2 findings accepted (a, b are still broken)"),
+        ([], "abcde", "5 findings accepted (a, b, c and 2 more are still broken)"),
+        ([], "f", "1 finding accepted"),
+        (["a"], "a", "1 finding accepted"),
+        (["a"], "ab", "2 findings accepted (b is still broken)"),
+    ],
+)
+def test_what_acceptance_leaves_broken_is_named(
+    reported: list[str], accepted: str, expected: str
+) -> None:
+    """The table shows these patches as broken, and nothing else says why; `f` is ok."""
+    grid = {name: {"up 1.0": State.BROKEN} for name in "abcde"}
+    grid["f"] = {"up 1.0": State.OK}
+    report = Report(
+        ["up 1.0"],
+        [finding(patch=name) for name in reported],
+        grid,
+        accepted=[finding(patch=name) for name in accepted],
+    )
+    assert view.scope(report) == f"6 patches, 1 release, {expected}"
+
+
+def test_an_accepted_warning_leaves_nothing_broken() -> None:
+    """The patch is broken by another finding, which is not reported for another reason."""
+    grid = {"a": {"up 1.0": State.BROKEN}}
+    warning = finding("PK304", patch="a")
+    report = Report(["up 1.0"], [], grid, accepted=[warning])
+    assert view.scope(report) == "1 patch, 1 release, 1 finding accepted"
 
 
 def test_pages_and_json_name_the_same_numbers() -> None:

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchkit.core.versions.installed_packages import distributions_by_package
+from patchkit.core.versions.installed_packages import (
+    distributions_by_package,
+    package_of_distribution,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +49,16 @@ def test_every_python_lists_the_packages_of_wheels() -> None:
         "fourth": ["new_style"],
     }
     assert expected.items() <= distributions_by_package().items()
+
+
+@pytest.mark.usefixtures("site")
+def test_a_distribution_leads_to_its_package() -> None:
+    """The name of a package stays as it is, and so does that of no distribution."""
+    found = [
+        package_of_distribution(name)
+        for name in ("New-Style", "new_style", "third", "lost")
+    ]
+    assert found == ["fourth", "fourth", "third", "lost"]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ NUMBER = 1
 def plain(): seen.append('plain')
 def with_module(module): seen.append(module.__name__)
 def with_default(extra='default'): seen.append(extra)
+def with_more(module, *args, **kwargs): seen.append((module.__name__, args, kwargs))
+def with_any(*args): seen.append(args)
 def with_undo():
     seen.append('made')
     return lambda: seen.append('undone')
@@ -32,6 +34,8 @@ method = instance.method
         ("plain", "plain"),
         ("with_module", "upstream"),
         ("with_default", "default"),
+        ("with_more", ("upstream", (), {})),
+        ("with_any", ()),
         ("instance", "callable"),
         ("method", ("method", "upstream")),
     ],
