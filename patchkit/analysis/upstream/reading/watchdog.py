@@ -78,6 +78,8 @@ class Watchdog:
     def close(self) -> None:
         """End the thread."""
         self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def watch(self, sock: object) -> Watched:
         """Watch what comes from a socket, until `release`.

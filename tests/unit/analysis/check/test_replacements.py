@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from zipfile import ZipFile
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pytest
 
