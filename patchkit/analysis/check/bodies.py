@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
 from patchkit.analysis.uses.reader import uses_of
-from patchkit.analysis.uses.use import Guard, Use
+from patchkit.analysis.uses.use import Use, UseGuard
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target
 from patchkit.registry import OPTIONAL_PACKS, OWN_PACKS
@@ -80,7 +80,7 @@ class BodyUses:
                 continue
             seen.add(helper.module)
             for use in self._of_module(pack, helper.module):
-                guard = Guard(guarded=True) if helper.is_guarded else use.guard
+                guard = UseGuard(guarded=True) if helper.is_guarded else use.guard
                 is_deferred = helper.is_deferred or not use.at_import
                 if use.target.module.partition(".")[0] != own_package:
                     file = pack.file(use.path)

@@ -9,7 +9,7 @@ from patchkit.core.text.rewriting import FunctionText
 from patchkit.errors import TargetError
 
 
-class Difference(NamedTuple):
+class LineDifference(NamedTuple):
     """Where `old` and a function are no longer the same.
 
     Args:
@@ -23,7 +23,7 @@ class Difference(NamedTuple):
     excerpt: str
 
 
-def first_difference(old: str, text: str, first_line: int) -> Difference | None:
+def first_difference(old: str, text: str, first_line: int) -> LineDifference | None:
     """Find the first line of `old` that differs, where the lines above it are in a function.
 
     Args:
@@ -55,14 +55,14 @@ def first_difference(old: str, text: str, first_line: int) -> Difference | None:
     following = compared.tokens[match.span.stop :]
     if not following:
         details = f"found the end of the function, expected {_text(old, ours)!r}"
-        return Difference(f"{what} differs", details, excerpt)
+        return LineDifference(f"{what} differs", details, excerpt)
     theirs = following[0]
     number = first_line + _line(text, theirs) - 1
     found = f"found {_text(text, theirs)!r} in line {number}"
     if not same(ours, theirs):
         details = f"{found}, expected {_text(old, ours)!r}"
-        return Difference(f"{what} differs", details, excerpt)
-    return Difference(
+        return LineDifference(f"{what} differs", details, excerpt)
+    return LineDifference(
         f"{what} is indented otherwise",
         f"{found}, {_depths(old, match.pairs, ours, theirs)}",
         excerpt,

@@ -68,10 +68,13 @@ class UsedNames:
         return names
 
     def reasons_unread(self) -> dict[str, str]:
-        """Say why releases cannot be said to have the names, by the names of the releases.
+        """Say why releases cannot be said to have the names.
 
         A module that has one of them cannot be parsed; or the release has none of their packages,
         as a placeholder on an index.
+
+        Returns:
+            The reasons, by the names of the releases; of most, there is none.
         """
         reasons = {}
         for release in self._releases:

@@ -53,17 +53,19 @@ class PutModules:
             for node in walk(tree.tree):
                 if isinstance(node, DEFS):
                     self._functions.update(_putting(node))
-        if self._module.search(tree.source.decode("utf-8", "replace")):
+        text = tree.source.decode("utf-8", "replace")
+        if self._module.search(text):
             self._passed += self._modules_passed(tree.tree)
 
     def names(self) -> set[str]:
         """Return the modules, each with a colon behind it, as an `Assignment` has them."""
-        return {
-            f"{passed.module}:"
-            for passed in self._passed
-            if (passed.function, passed.parameter) in self._functions
-            or (passed.function.rpartition(".")[2], passed.parameter) in self._functions
-        }
+        names = set()
+        for passed in self._passed:
+            plain = passed.function.rpartition(".")[2]
+            for function in (passed.function, plain):
+                if (function, passed.parameter) in self._functions:
+                    names.add(f"{passed.module}:")
+        return names
 
     def _modules_passed(self, tree: ast.Module) -> Iterator[_Passed]:
         """Yield the modules of upstream that calls of a file are passed as texts."""
@@ -71,17 +73,25 @@ class PutModules:
         for call in walk(tree):
             if not isinstance(call, ast.Call):
                 continue
-            arguments: list[tuple[int | str, ast.expr]] = [*enumerate(call.args)]
-            arguments += [(one.arg or "", one.value) for one in call.keywords]
-            for parameter, value in arguments:
+            function = dotted(call.func)
+            for parameter, value in _arguments(call):
                 module = text_of(value) or texts.get(dotted(value), "")
                 if self._module.fullmatch(module):
-                    yield _Passed(dotted(call.func), parameter, module)
+                    yield _Passed(function, parameter, module)
+
+
+def _arguments(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
+    """Yield the arguments of a call, each with its number or its name."""
+    yield from enumerate(call.args)
+    for keyword in call.keywords:
+        yield keyword.arg or "", keyword.value
 
 
 def _putting(function: Def) -> Iterator[tuple[str, int | str]]:
     """Yield the name of a function with each parameter that it uses as a key of `sys.modules`."""
-    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    arguments = function.args
+    positional = (*arguments.posonlyargs, *arguments.args)
+    parameters = [argument.arg for argument in positional]
     if parameters[:1] in (["self"], ["cls"]):
         del parameters[0]
     for node in walk(function):
@@ -93,8 +103,9 @@ def _putting(function: Def) -> Iterator[tuple[str, int | str]]:
 
 def _key_put(node: ast.AST) -> ast.expr | None:
     """Return the key under which an expression puts a module; None for any other expression."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+    is_stored = isinstance(getattr(node, "ctx", None), ast.Store)
+    if isinstance(node, ast.Subscript) and is_stored:
         return node.slice if dotted(node.value) == "sys.modules" else None
-    if isinstance(node, ast.Call) and dotted(node.func) == _SETDEFAULT:
-        return node.args[0] if node.args else None
+    if isinstance(node, ast.Call) and dotted(node.func) == _SETDEFAULT and node.args:
+        return node.args[0]
     return None

@@ -41,7 +41,7 @@ from patchkit.analysis.uses.statements import (
     imported_modules,
     text_of,
 )
-from patchkit.analysis.uses.use import UNGUARDED, Call, Guard, Use
+from patchkit.analysis.uses.use import UNGUARDED, Call, Use, UseGuard
 from patchkit.core.rows.target import Target
 
 _FUNCTIONS = (*DEFS, ast.Lambda)
@@ -161,11 +161,11 @@ class _Reader:
                 if self._guards.guards_after(
                     statement, at_import=not self._in_function
                 ):
-                    self._guard = Guard(guarded=True)
+                    self._guard = UseGuard(guarded=True)
 
     @contextlib.contextmanager
     def _state(
-        self, guard: Guard = UNGUARDED, *, called: bool = False
+        self, guard: UseGuard = UNGUARDED, *, called: bool = False
     ) -> Iterator[None]:
         """Set the state for the time of a block, and restore it afterwards, `_bases` included.
 
@@ -227,7 +227,7 @@ class _Reader:
         guard = guard_of_try(node, at_import=not self._in_function)
         with self._state(guard):
             self._block(node.body)
-        with self._state(Guard(guard.guarded, fallback_of=failing)):
+        with self._state(UseGuard(guard.guarded, fallback_of=failing)):
             for handler in node.handlers:
                 self._visit(handler)
         self._block(node.orelse)
@@ -240,7 +240,7 @@ class _Reader:
 
         That is a test whether a name exists in upstream, or of the version; see `Guards`.
         """
-        with self._state(Guard(self._guards.guards_inside(node))):
+        with self._state(UseGuard(self._guards.guards_inside(node))):
             self._children(node)
 
     _With = _AsyncWith = _If = _IfExp = _Assert = _While = _Match = _BoolOp = _guarding
@@ -349,7 +349,7 @@ class _Reader:
             if owner is None:
                 return
             target = member(owner, target.qualname)
-        with self._state(Guard(named.guarded), called=True):
+        with self._state(UseGuard(named.guarded), called=True):
             self._use(node, target, "attribute")
 
     def _Constant(self, node: ast.Constant) -> None:  # noqa: N802 - ast's name
@@ -372,7 +372,7 @@ class _Reader:
         module = text_of(node.args[0])
         # Only an absolute name: `text_of` returns "" for what is no literal, and `.a` is relative.
         if all(part.isidentifier() for part in module.split(".")):
-            with self._state(Guard(guarded)):
+            with self._state(UseGuard(guarded)):
                 self._use(node, Target(module), "import")
 
     def _attribute_by_name(self, node: ast.Call, function: str) -> None:
@@ -388,7 +388,7 @@ class _Reader:
             self._assignment(node, target)
             return
         # `hasattr` handles a missing attribute, and so does `getattr` with a default.
-        with self._state(Guard(len(node.args) >= texts.ATTRIBUTE_TESTS[function])):
+        with self._state(UseGuard(len(node.args) >= texts.ATTRIBUTE_TESTS[function])):
             self._use(node, target, "attribute")
 
     def _target_of(self, node: ast.AST) -> Target | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.uses.texts import imported_by_call
-from patchkit.analysis.uses.use import Guard
+from patchkit.analysis.uses.use import UseGuard
 from patchkit.core.rows.target import Target
 
 _ERRORS_OF_ABSENCE = {
@@ -144,7 +144,7 @@ def _bound_name(node: ast.AST) -> str | None:
     return None
 
 
-def guard_of_try(node: ast.Try, *, at_import: bool = False) -> Guard:
+def guard_of_try(node: ast.Try, *, at_import: bool = False) -> UseGuard:
     """Return how a `try` handles the absence of something, such as by `except ImportError`.
 
     Args:
@@ -159,7 +159,7 @@ def guard_of_try(node: ast.Try, *, at_import: bool = False) -> Guard:
         # Without a type it catches everything, else one of the errors for what is missing.
         caught |= {"Exception"} if handler.type is None else _identifiers(handler.type)
     caught &= _ERRORS_OF_ABSENCE
-    return Guard(bool(caught), tuple(sorted(caught)))
+    return UseGuard(bool(caught), tuple(sorted(caught)))
 
 
 def imported_by_try(

@@ -25,7 +25,7 @@ class Call(NamedTuple):
     bound: bool = False
 
 
-class Guard(NamedTuple):
+class UseGuard(NamedTuple):
     """How a file handles the absence of what it uses.
 
     Args:
@@ -49,18 +49,18 @@ class Guard(NamedTuple):
         catching = {error, "ImportError", "Exception", "BaseException"}
         return not self.errors or not catching.isdisjoint(self.errors)
 
-    def with_inner(self, inner: "Guard") -> "Guard":
+    def with_inner(self, inner: "UseGuard") -> "UseGuard":
         """Return what holds for a part inside of this guard that has one of its own.
 
         Args:
             inner: That of the part.
         """
         if self.guarded and inner.guarded:
-            return Guard(guarded=True)
+            return UseGuard(guarded=True)
         return inner if inner.guarded else self
 
 
-UNGUARDED = Guard()
+UNGUARDED = UseGuard()
 
 
 class Use(NamedTuple):
@@ -85,7 +85,7 @@ class Use(NamedTuple):
     how: str
     path: str
     line: int
-    guard: Guard
+    guard: UseGuard
     at_import: bool
     read_here: bool = False
     call: Call | None = None
@@ -98,7 +98,7 @@ class Use(NamedTuple):
 
     def as_guarded(self) -> "Use":
         """Return the use as one whose absence is handled, whatever is missing."""
-        return self._replace(guard=Guard(guarded=True))
+        return self._replace(guard=UseGuard(guarded=True))
 
     @property
     def is_replacement(self) -> bool:
@@ -147,7 +147,7 @@ class Use(NamedTuple):
             how,
             path,
             line,
-            Guard(guarded, tuple(errors), tuple(fallback_of)),
+            UseGuard(guarded, tuple(errors), tuple(fallback_of)),
             at_import,
             read_here,
             call,

@@ -157,8 +157,7 @@ def check_patches(
         with_diffs: Whether to compare the targets that changed since their review.
 
     Returns:
-        The report, without findings that the project ignores or accepts; and the differences,
-        which are empty without `with_diffs`.
+        The report without what the project ignores or accepts, and the differences, if asked for.
 
     Raises:
         PatchkitError: The project's settings or a lock are invalid, or there is nothing to check.
@@ -190,8 +189,7 @@ def check_patches(
         if with_diffs:
             diffs = differences(rows, releases, reviewed)
     _tell_unchecked(rows, releases, report, release_options)
-    if not names:
-        _tell_misspelled(project, rows, report)
+    _tell_misspelled(project, [] if names else rows, report)
     # Codes that are selected by hand are reported even if the project ignores them.
     ignore = () if selection.select else project.ignore
     return report.selecting(selection).accepting(ignore, project.accept), diffs
@@ -250,7 +248,12 @@ def _tell_unchecked(
 
 
 def _tell_misspelled(project: Project, rows: Sequence[Row], report: Report) -> None:
-    """Say which entries of `accept` accept nothing, but name almost what is there."""
+    """Say which entries of `accept` accept nothing, but name almost what is there.
+
+    Of no rows nothing is said, as entries may be about others than those that were selected.
+    """
+    if not rows:
+        return
     names = {row.name for row in rows}
     names.update(str(part.place) for row in rows for part in row.patch.parts)
     names.update(*((one.target, one.patch) for one in report.findings))

@@ -86,6 +86,9 @@ class Watchdog:
 
         Args:
             sock: The socket.
+
+        Returns:
+            What comes from it, to be counted.
         """
         watched = Watched(sock)
         with self._lock:

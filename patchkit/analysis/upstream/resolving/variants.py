@@ -33,6 +33,9 @@ def importable(values: Values) -> Values:
 
     Args:
         values: What a name of the module may stand for.
+
+    Returns:
+        The others, in order.
     """
     found = [value for value in values if not _is_failed_import(value)]
     return tuple(found) or values
