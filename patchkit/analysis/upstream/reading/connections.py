@@ -317,6 +317,8 @@ def _context(authorities: str | None) -> "ssl.SSLContext | None":
         context = create_urllib3_context()
     except TypeError:
         return None
+    except OSError as error:  # such as of the file that SSLKEYLOGFILE names
+        raise exceptions.SSLError(error) from error
     if not authorities:
         context.load_default_certs()
         return context

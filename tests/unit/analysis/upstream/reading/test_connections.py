@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from contextlib import closing, suppress
@@ -241,6 +242,30 @@ def test_a_server_that_drips_is_given_up(
         is_over.set()
         thread.join()
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["PIP_CERT", "PIP_CLIENT_CERT", "SSL_CERT_FILE"])
+def test_a_certificate_that_is_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It is refused before anything is sent."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv(name, str(pipe))
+    settings = PipSettings.read()
+    refused = pytest.raises(UnreachableError, match="pipe is no file")
+    with closing(Web(settings)) as web, ending_in(60), refused:
+        web.get("https://127.0.0.1:9/", {}, 10)
+
+
+def test_a_log_of_keys_that_cannot_be_written_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a leftover of a search for an error may be."""
+    monkeypatch.setenv("SSLKEYLOGFILE", "/nowhere/keys")
+    refused = pytest.raises(UnreachableError, match="/nowhere/keys")
+    with closing(Web(PipSettings())) as web, refused:
+        web.get("https://127.0.0.1:9/", {}, 10)
 
 
 def test_an_invalid_url_is_an_error() -> None:
