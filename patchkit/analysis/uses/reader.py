@@ -294,9 +294,8 @@ class _Reader:
             self._visit(node.value)  # `up` itself is used all the same
 
     def _Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - ast's name
-        """Read `sys.modules["up.a"] = …` as the assignment of a module."""
+        """Read `sys.modules["up.a"] = …`, or `[NAME]` of a text, as the assignment of a module."""
         if isinstance(node.ctx, ast.Store) and dotted(node.value) == "sys.modules":
-            # The key is a string, or a name to which the file assigns one.
             module = text_of(node.slice) or self._texts.get(dotted(node.slice), "")
             # Tests replace a whole package, `up`, by a dummy, which does not count.
             if "." in module:
@@ -334,7 +333,7 @@ class _Reader:
         function = dotted(node.func).rpartition(".")[2]
         if function in texts.IMPORTS:
             self._import_by_name(node, guarded=texts.IMPORTS[function])
-        elif function in texts.ATTRIBUTE_TESTS or function == "setattr":
+        elif texts.named_in_call(node) is None:
             self._attribute_by_name(node, function)
         self._named_in_call(node)
 
@@ -361,9 +360,9 @@ class _Reader:
 
     def _JoinedStr(self, node: ast.JoinedStr) -> None:  # noqa: N802 - ast's name
         """Read the expressions in an f-string; its texts are no names as a whole."""
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                self._visit(part)
+        self._parts(
+            [part for part in node.values if not isinstance(part, ast.Constant)]
+        )
 
     def _import_by_name(self, node: ast.Call, *, guarded: bool) -> None:
         """Read `import_module("up.a")` or `find_spec("up.a")`, if the name is a literal."""
@@ -376,7 +375,7 @@ class _Reader:
                 self._use(node, Target(module), "import")
 
     def _attribute_by_name(self, node: ast.Call, function: str) -> None:
-        """Read `hasattr(up, "x")`, `getattr` or `setattr`, if the name is a literal."""
+        """Read `hasattr(up, "x")`, `getattr`, `setattr` and the like, if the name is a literal."""
         if len(node.args) < 2:
             return
         owner = self._target_of(node.args[0])
@@ -386,10 +385,13 @@ class _Reader:
         target = member(owner, name)
         if function == "setattr":
             self._assignment(node, target)
-            return
-        # `hasattr` handles a missing attribute, and so does `getattr` with a default.
-        with self._state(UseGuard(len(node.args) >= texts.ATTRIBUTE_TESTS[function])):
-            self._use(node, target, "attribute")
+        elif function in texts.ATTRIBUTE_TESTS:
+            # `hasattr` handles a missing attribute, and so does `getattr` with a default.
+            is_handled = len(node.args) >= texts.ATTRIBUTE_TESTS[function]
+            with self._state(UseGuard(is_handled)):
+                self._use(node, target, "attribute")
+        else:  # such as `extend_enum(up.E, "X", 1)`
+            self._assigned(dotted_path(target))
 
     def _target_of(self, node: ast.AST) -> Target | None:
         """Return what a name or `a.b.c` stands for; None if that is not upstream's."""

@@ -315,3 +315,19 @@ def test_a_module_that_a_file_puts_into_sys_modules() -> None:
     text = "import sys\nsys.modules['{}'] = mine\nfrom up.a import X\nimport up.a\n"
     assert [use.guarded for use in read(text.format("up.a"))] == [True, True]
     assert [use.guarded for use in read(text.format("up"))] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("call", "guarded"),
+    [
+        ("extend_enum(C, 'X', 1)", True),
+        ("C.register('X', 1)", False),
+        ("extend_enum(C, 'Y', 1)", False),
+        ("extend_enum('C', 'X', 1)", False),
+        ("isinstance(C, X)", False),
+    ],
+)
+def test_a_name_that_a_call_may_set(call: str, guarded: bool) -> None:
+    """A call that is passed an object of upstream and a name may set that name on the object."""
+    uses = read(f"from up.a import C\n{call}\nC.X\n")
+    assert [use.guarded for use in uses if str(use.target) == "up.a:C.X"] == [guarded]
