@@ -13,9 +13,9 @@ from typing import NamedTuple
 from patchkit.analysis.check.learning import in_parallel
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import FileKey, parse
+from patchkit.analysis.upstream.resolving.function_code import SETTERS
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.upstream.resolving.syntax import dotted, expressions, statements
-from patchkit.analysis.upstream.resolving.touches import SETTERS
 from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.core.record import grouped
 from patchkit.core.rows.target import Target

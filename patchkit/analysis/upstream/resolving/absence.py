@@ -51,10 +51,22 @@ def absent_from(value: Value, classes: Sequence[Value], name: str) -> Value:
             return replace(attribute, state="absent")
         if declared_for_types(owner.module_tree, owner.class_statement.body, name):
             return undecided(f"{owner.qualname} declares {name} for type checkers")
-        if fields.last_annotation(owner.class_statement, name) is not None:
+        annotation = fields.last_annotation(owner.class_statement, name)
+        if annotation is not None and _is_of_classes(annotation):
+            return undecided(f"{owner.qualname} declares {name}, which other code sets")
+        if annotation is not None:
             reason = f"{class_name} only annotates {name}, which leaves no attribute"
             return absent(reason)
     return absent(f"the class {class_name} has no {name!r}")
+
+
+def _is_of_classes(node: ast.AnnAssign) -> bool:
+    """Whether an annotation is one of an attribute that classes have: `ClassVar[…]`, `type[…]`."""
+    annotation = node.annotation
+    if isinstance(annotation, ast.Subscript):
+        annotation = annotation.value
+    kind = dotted(annotation).rpartition(".")[2]
+    return kind in ("ClassVar", "Type", "type")
 
 
 def open_reason_of(lookup: Lookup, owner: Value, name: str) -> str:

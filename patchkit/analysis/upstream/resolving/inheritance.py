@@ -294,20 +294,20 @@ def _not_found(lookup: Lookup, value: Value, name: str, doubt: str) -> Values:
         name: The name of the attribute.
         doubt: A base that may have it, in words; '' for none.
     """
-    from_metaclass = _of_metaclass(lookup, value, name)
-    if from_metaclass:
-        return from_metaclass
-    if doubt:
-        return (undecided(f"{doubt} may have it"),)
     classes = [
         ancestor for ancestor in mro(lookup, value) if ancestor.has_class_statement
     ]
+    open_reason = _open_reason(lookup, classes, name)
+    from_metaclass = _of_metaclass(lookup, value, name)
+    if from_metaclass:
+        return tuple(_doubted(one, doubt, open_reason) for one in from_metaclass)
+    if doubt:
+        return (undecided(f"{doubt} may have it"),)
     for ancestor in classes:
         for base in class_effects(lookup, ancestor).bases:  # a decorator adds these
             members = lookup.member(base, name)
             if not _are_absent(members):
                 return members
-    open_reason = _open_reason(lookup, classes, name)
     if open_reason:
         return (undecided(open_reason),)
     if name in OF_TYPE:  # such as `mro`: a class is an instance of `type`

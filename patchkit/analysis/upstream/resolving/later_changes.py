@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from patchkit.analysis.upstream.resolving.called import function_called
+from patchkit.analysis.upstream.resolving.function_code import SETTERS
 from patchkit.analysis.upstream.resolving.later_code import (
     LaterCode,
     code_of,
@@ -31,7 +32,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
 )
 from patchkit.analysis.upstream.resolving.touches import (
     HARMLESS,
-    SETTERS,
     touched_by,
 )
 from patchkit.analysis.upstream.resolving.values import Lookup, Value

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from patchkit.analysis.upstream.resolving.function_code import SETTERS
 from patchkit.analysis.upstream.resolving.signature_settings import signatures_set
 from patchkit.analysis.upstream.resolving.syntax import (
     SCOPES,
@@ -15,7 +16,6 @@ from patchkit.analysis.upstream.resolving.syntax import (
 from patchkit.analysis.upstream.resolving.touches import (
     HARMLESS,
     HARMLESS_METHODS,
-    SETTERS,
 )
 
 _READ_NAMESPACE = frozenset({"copy", "get", "items", "keys", "values"})

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from patchkit.analysis.upstream.resolving.class_passing import with_passing
 from patchkit.analysis.upstream.resolving.classes import mro
@@ -183,9 +184,32 @@ def set_by_metaclass(lookup: Lookup, owner: Value, name: str) -> str:
     meta = metaclass(lookup, owner)
     if meta is None or not meta.has_class_statement:
         return ""
-    if name in _settings(lookup, meta).names:
+    settings = _settings(lookup, meta)
+    # What it stores on any object, such as on a base that it adds, may be of the class.
+    if name in settings.names or (settings.is_open and _stores(lookup, meta, name)):
         return f"the metaclass {meta.qualname} may replace it"
     return ""
+
+
+def _stores(lookup: Lookup, meta: Value, name: str) -> bool:
+    """Whether a metaclass, or a base of it, assigns to an attribute while it makes a class."""
+    for ancestor in mro(lookup, meta):
+        for maker in _own_methods(ancestor, _MAKERS):
+            stored = ancestor.module_tree.remember_with_file(
+                ("stored", id(maker)), partial(_stored_attributes, maker)
+            )
+            if name in stored:
+                return True
+    return False
+
+
+def _stored_attributes(maker: ast.stmt) -> frozenset[str]:
+    """Return the attributes that a function assigns to, of whatever objects."""
+    return frozenset(
+        node.attr
+        for node in walk(maker)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    )
 
 
 def set_on_classes(lookup: Lookup, owner: Value) -> dict[str, str]:

@@ -9,17 +9,14 @@ from patchkit.analysis.upstream.resolving.called import (
     function_called,
     may_set_attributes,
 )
-from patchkit.analysis.upstream.resolving.certain_changes import done_in_any_case
 from patchkit.analysis.upstream.resolving.computed_names import (
     name_pattern,
     names_own_attribute,
     sets_on_new_object,
 )
-from patchkit.analysis.upstream.resolving.signature_settings import signatures_set
+from patchkit.analysis.upstream.resolving.function_code import FunctionCode
 from patchkit.analysis.upstream.resolving.syntax import (
     DEFS,
-    Def,
-    argument_values,
     dotted,
     walk,
 )
@@ -27,7 +24,6 @@ from patchkit.analysis.upstream.resolving.values import Lookup, Scope, Value
 
 DEPTH = 3
 """How deep calls are followed: a function that calls another, and so on."""
-SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 HARMLESS = frozenset(
     {"TypeVar", "cast", "isinstance", "issubclass", "hasattr", "getattr", "len"}
 )
@@ -49,6 +45,8 @@ _OF_LOGGERS = frozenset(
         "warning_once",
     }
 )
+_SPECIAL = frozenset({*dir(type), "__set_name__", "__class_getitem__"})
+"""Methods that Python itself calls, which are taken to set nothing."""
 HARMLESS_METHODS = _OF_CONTAINERS | _OF_LOGGERS
 """Methods that store what they are passed, look it up or print it, and set nothing on it."""
 
@@ -82,90 +80,6 @@ class TouchedAttributes(NamedTuple):
     def may_set_others(self) -> bool:
         """Whether it may set other attributes, where it is not known what a dataclass has."""
         return self.is_open or self.makes_dataclass
-
-
-class _FunctionCode(NamedTuple):
-    """What a function does, as far as that concerns the attributes of its argument.
-
-    Args:
-        stored: The attributes that it assigns to or deletes, of any object, and what
-            `signatures_set` returns.
-        setters: Its calls of `setattr` and the like.
-        called: Its other calls: `("cls.helper", "run")` for `cls.helper.run()`.
-        passing: Those of its other calls that pass on one of the parameters below.
-        parameters: The first parameter of the function, and of each inner function that it
-            returns.
-        deleted: Those of the stored attributes that it deletes.
-        certain: Those of the stored attributes that it sets on its first parameter in any case.
-        certain_calls: Its calls that it makes in any case, and passes this parameter first.
-    """
-
-    stored: set[str]
-    setters: list[ast.Call]
-    called: set[tuple[str, str]]
-    passing: set[tuple[str, str]]
-    parameters: set[str]
-    deleted: set[str]
-    certain: set[str]
-    certain_calls: set[tuple[str, str]]
-
-    @classmethod
-    def read(cls, function: ast.AST) -> "_FunctionCode":
-        """Collect these facts from a function, inner functions included."""
-        stored: set[str] = set()
-        stores: list[ast.Attribute] = []
-        deleted: set[str] = set()
-        setters: list[ast.Call] = []
-        called: set[tuple[str, str]] = set()
-        passed: dict[tuple[str, str], set[str]] = {}
-        returned: set[str] = set()
-        functions: list[Def] = []
-        for node in walk(function):
-            if isinstance(node, ast.Attribute):
-                if isinstance(node.ctx, (ast.Store, ast.Del)):
-                    stored.add(node.attr)
-                    stores.append(node)
-                if isinstance(node.ctx, ast.Del):
-                    deleted.add(node.attr)
-            elif isinstance(node, ast.Return):
-                returned.add(dotted(node.value))
-            elif isinstance(node, DEFS):
-                functions.append(node)
-            elif isinstance(node, ast.Call) and not _reads_docstring(node):
-                owner, _, name = _name_called(node).rpartition(".")
-                if name in SETTERS:
-                    setters.append(node)
-                else:
-                    called.add((owner, name))
-                    arguments = {dotted(value) for value in argument_values(node)}
-                    passed.setdefault((owner, name), set()).update(arguments)
-        # A function that is returned is called in the place of the outer one, so its first
-        # parameter is the argument, too.
-        parameters = {
-            inner.args.args[0].arg
-            for inner in functions
-            if inner.args.args and (inner is function or inner.name in returned)
-        }
-        # What inner functions do is read with the outer one, so calls of them are left out.
-        inner_names = {inner.name for inner in functions if inner is not function}
-        others = parameters | inner_names
-        stored |= signatures_set([*stores, *setters], others)
-        passing = {
-            call
-            for call, arguments in passed.items()
-            if arguments & parameters and call[-1] not in inner_names
-        }
-        certain, certain_calls = done_in_any_case(function)
-        return cls(
-            stored,
-            setters,
-            called,
-            passing,
-            parameters,
-            deleted,
-            certain,
-            certain_calls,
-        )
 
 
 def touched_by(lookup: Lookup, function: Value, depth: int = 0) -> TouchedAttributes:
@@ -234,16 +148,16 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
     makes_dataclass = any(name == "dataclass" for _, name in code.passing)
     for owner, name in code.called:
         is_passed = (owner, name) in code.passing
-        called = _called(lookup, function, owner, name)
+        is_of_super = owner in code.supers
+        called = None if is_of_super else _called(lookup, function, owner, name)
         # A function of another module knows the class only if it is passed it.
         if called is not None and called.tree is not function.tree and not is_passed:
             continue
         if called is None:
             # An unknown method of the argument may set anything on the argument; special methods
             # such as `__init_subclass__` are taken to set nothing.
-            is_special = name.startswith("__")
-            is_unknown_method = owner in code.parameters and not is_special
-            is_open = is_open or is_unknown_method
+            is_of_argument = is_of_super or owner in code.parameters
+            is_open = is_open or (is_of_argument and name not in _SPECIAL)
             is_dataclass = name == "dataclass"  # `makes_dataclass` says so
             if is_passed and not passes_on and not is_dataclass:
                 passes_on = _may_set(lookup, function, owner, name)
@@ -279,7 +193,7 @@ def _touched(lookup: Lookup, function: Value, depth: int) -> TouchedAttributes:
 
 
 def _set_directly(
-    lookup: Lookup, function: Value, code: _FunctionCode
+    lookup: Lookup, function: Value, code: FunctionCode
 ) -> TouchedAttributes:
     """Return what a function itself sets and deletes, whatever it calls."""
     names = set(code.stored)
@@ -367,24 +281,8 @@ def _may_set(lookup: Lookup, function: Value, owner: str, name: str) -> bool:
     return may_set_attributes(lookup, function.module_tree, owner, name)
 
 
-def _name_called(call: ast.Call) -> str:
-    """Return the dotted name that a call begins with: `f` for `f(x)` and for `f(…)(x)`."""
-    function = call.func
-    while isinstance(function, ast.Call):
-        function = function.func
-    return dotted(function)
-
-
-def _reads_docstring(call: ast.Call) -> bool:
-    """Whether a call is `f(x.__doc__)`: with a docstring alone, `f` cannot set anything on x."""
-    attributes = [getattr(argument, "attr", "") for argument in argument_values(call)]
-    return isinstance(call.func, ast.Name) and attributes == ["__doc__"]
-
-
-def _code(function: Value) -> _FunctionCode:
+def _code(function: Value) -> FunctionCode:
     """Read the code of a function once for all releases that have the same file."""
     node = function.nodes[0]
     key = ("code", id(node))
-    return function.module_tree.remember_with_file(
-        key, lambda: _FunctionCode.read(node)
-    )
+    return function.module_tree.remember_with_file(key, lambda: FunctionCode.read(node))

@@ -526,3 +526,36 @@ def test_a_nameless_base_that_a_metaclass_makes() -> None:
     assert resolve(source, "C.own").state == "present"
     assert resolve(source, "C.root").state == "undecidable"
     assert resolve(source, "C.__init__").is_sure is False
+
+
+def test_what_a_metaclass_stores_on_a_base_that_it_adds_is_not_sure() -> None:
+    """Such as a `__repr__` that a dataclass would have; other special names are left alone."""
+    source = (
+        "class Meta(type):\n"
+        "    def __new__(mcs, name, bases, namespace):\n"
+        "        class Between: ...\n"
+        "        made = super().__new__(mcs, name, (Between, *bases), namespace)\n"
+        "        Between.__repr__ = lambda self: ''\n"
+        "        return made\n"
+        "class C(metaclass=Meta): ...\n"
+    )
+    assert not resolve(source, "C.__repr__").is_sure
+    assert resolve(source, "C.__str__").is_sure
+
+
+@pytest.mark.parametrize(
+    ("annotation", "state"),
+    [
+        ("type[C]", "undecidable"),
+        ("typing.ClassVar[int]", "undecidable"),
+        ("ClassVar", "undecidable"),
+        ("int", "absent"),
+        ("list[type]", "absent"),
+    ],
+)
+def test_what_is_declared_of_a_class_may_be_set_by_other_code(
+    annotation: str, state: str
+) -> None:
+    """An attribute of instances is set by `__init__` or a caller, and no class has it."""
+    source = f"class C:\n    kind: {annotation}\n    def run(self): return self.kind\n"
+    assert resolve(source, "C.kind").state == state

@@ -1330,3 +1330,48 @@ class Square(Shape):
 @typing_extensions.deprecated("no")
 class Old:
     def __init__(self, a): ...
+
+
+# program: a hook that calls a method of what comes next
+class Meta(type):
+    made = None
+    marked = None
+
+
+class Base(metaclass=Meta):
+    def __init_subclass__(cls):
+        above = super(cls, cls)
+        above.configure()
+
+    @classmethod
+    def configure(cls): ...
+
+    @classmethod
+    def mark(cls): ...
+
+
+class Middle(Base):
+    @classmethod
+    def configure(cls):
+        cls.made = object()
+        cls.added = 1
+
+
+class Child(Middle): ...
+
+
+class Marking(Base):
+    @classmethod
+    def mark(cls):
+        cls.marked = cls.set_by_itself = 3
+
+
+class Other(Base):
+    def __init_subclass__(cls):
+        super().mark()
+
+
+class Last(Other, Marking): ...
+
+
+class VeryLast(Last): ...
