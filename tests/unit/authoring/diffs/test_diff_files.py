@@ -258,3 +258,16 @@ def test_a_hunk_for_an_empty_file_is_one_that_does_not_fit(
     message = capsys.readouterr().err
     assert "found none of the lines that the hunk at line 1 changes" in message
     assert "nearest" not in message
+
+
+def test_a_path_that_drives_a_terminal_is_spelt_out(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a pipe too, which may end at a terminal."""
+    serve(world, monkeypatch, {"1.0": UP})
+    path = "up/\x1b[31mred.py"
+    (world.folder / "some.diff").write_text(diff_of(f"a/{path}", f"b/{path}", HUNK))
+    assert main(["adopt", "some.diff", *INTO_MINE]) == 1
+    out = capsys.readouterr().out
+    assert r"up/\x1b[31mred.py:1" in out
+    assert "\x1b" not in out
