@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
     StandIns = Callable[[str, DeclarationError], Iterable[Row]]
 
-# Python's message where `Patch(…)` or a change has a field that does not exist.
-_UNEXPECTED = r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
+# Python's message where `Patch(…)` or a change has a field that does not exist. `\b`: a word is
+# gone through once, and not from each of its letters on.
+_UNEXPECTED = r"\b(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
 
 _FOLDER_ROLES = {
     "platform": frozenset({Role.MAIN, Role.ENGINE_CORE}),

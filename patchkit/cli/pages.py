@@ -130,7 +130,8 @@ def _write(file: Path, text: str) -> None:
         UsageError: The file cannot be written.
     """
     try:
-        file.write_text(text, encoding="utf-8")
+        # As to stdout: a name of a file may be no UTF-8.
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.UsageError(
             f"{file}: cannot be written ({error.strerror})"

@@ -175,10 +175,10 @@ class DiffFiles:
     def _fault_lines(self) -> Iterator[str]:
         """Yield a line for each hunk that does not fit."""
         for place, failed in self._failed:
-            yield (
-                f"{place}: found none of the lines that the hunk at line {failed.hunk.first} "
-                f"changes; the nearest begin with line {failed.near!r}"
-            )
+            fault = f"found none of the lines that the hunk at line {failed.hunk.first} changes"
+            if failed.near:
+                fault += f"; the nearest begin with line {failed.near!r}"
+            yield f"{place}: {fault}"
 
 
 def _may_be_new(diff: FileDiff) -> bool:

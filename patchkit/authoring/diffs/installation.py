@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterable
 from importlib.metadata import (
+    Distribution,
     FileHash,
     PackageNotFoundError,
     distribution,
@@ -21,6 +22,9 @@ from patchkit.authoring.diffs.diff_paths import MODULE
 from patchkit.authoring.scaffold.files import PlannedFile, write
 from patchkit.errors import ScaffoldError, UpstreamError
 
+_HASHES = ("sha256", "sha384", "sha512")
+"""The algorithms that RECORD may use; a file with another one counts as one without a hash."""
+
 
 class _InstalledFile(NamedTuple):
     """A file of an installed distribution.
@@ -34,8 +38,16 @@ class _InstalledFile(NamedTuple):
     recorded: FileHash
 
     def read(self) -> bytes | None:
-        """Read what the file contains now; None if it was deleted."""
-        return self.path.read_bytes() if self.path.is_file() else None
+        """Read what the file contains now; None if it was deleted.
+
+        Raises:
+            UpstreamError: it cannot be read.
+        """
+        try:
+            return self.path.read_bytes() if self.path.is_file() else None
+        except OSError as error:
+            reason = error.strerror or error
+            raise UpstreamError(f"{self.path}: cannot be read ({reason})") from error
 
     def is_original(self, content: bytes | None) -> bool:
         """Return whether a content is the installed one, by its hash; None (no file) is not."""
@@ -68,7 +80,8 @@ class EditedInstallation:
         name: the name of the distribution.
 
     Raises:
-        UpstreamError: it is not installed, or its installer has recorded no hashes.
+        UpstreamError: it is not installed, or its installer has recorded no hashes; or its RECORD
+            is malformed.
     """
 
     def __init__(self, name: str) -> None:
@@ -83,15 +96,12 @@ class EditedInstallation:
         self._recorded: set[str] = set()
         self._distribution = installed
         # Not `installed.files`: from Python 3.12 on, it leaves out files that are missing.
-        record = installed.read_text("RECORD") or ""
-        for path, *hash_and_size in csv.reader(record.splitlines()):
+        for path, *hash_and_size in _record_of(installed, name):
             self._recorded.add(path)
             # RECORD has no hash of itself, and none of compiled files.
-            has_hash = bool(hash_and_size) and "=" in hash_and_size[0]
-            if has_hash and is_python(path):
-                file = self._locate(path)
-                recorded = FileHash(hash_and_size[0])
-                self._files[path] = _InstalledFile(file, recorded)
+            recorded = FileHash("".join(hash_and_size[:1]))
+            if recorded.mode in _HASHES and is_python(path):
+                self._files[path] = _InstalledFile(self._locate(path), recorded)
         if not self._files:
             raise UpstreamError(
                 f"{name}: found no hashes of its files, which tell what was edited, expected a "
@@ -129,7 +139,7 @@ class EditedInstallation:
         """Return when a file was last written; a deleted file counts as the latest of all."""
         try:
             return self._files[path].path.stat().st_mtime
-        except OSError:
+        except (OSError, ValueError):  # a name in RECORD may have a null character
             return math.inf
 
     def _is_edited(self, path: str) -> bool:
@@ -156,8 +166,11 @@ class EditedInstallation:
         if added:
             # Nobody has added a file that another distribution has brought along.
             for distribution_here in distributions():
-                record = distribution_here.read_text("RECORD") or ""
-                for path, *_ in csv.reader(record.splitlines()):
+                try:
+                    rows = _record_of(distribution_here, "another distribution")
+                except UpstreamError:
+                    continue  # its files are not known
+                for path, *_ in rows:
                     added.pop(path, None)
         return added
 
@@ -213,3 +226,24 @@ class EditedInstallation:
             raise ScaffoldError(
                 f"the rows are written, no file is given back: {error}"
             ) from error
+
+
+def _record_of(installed: Distribution, name: str) -> list[list[str]]:
+    """Read the RECORD of a distribution: for each file its path, and its hash and size if known.
+
+    Args:
+        installed: the distribution.
+        name: its name, for the error.
+
+    Raises:
+        UpstreamError: RECORD is no such list.
+    """
+    try:
+        text = installed.read_text("RECORD") or ""
+        rows = list(csv.reader(text.splitlines()))
+    except (OSError, ValueError, csv.Error) as error:
+        raise UpstreamError(
+            f"{name}: found a RECORD that cannot be read ({error}), expected the paths and hashes "
+            "of its files; install it again"
+        ) from error
+    return list(filter(None, rows))  # without empty lines

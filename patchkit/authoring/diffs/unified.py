@@ -290,7 +290,8 @@ class FailedHunk(NamedTuple):
 
     Args:
         hunk: the hunk.
-        near: the line of the file that is most like the hunk's first, with its number.
+        near: the line of the file that is most like the hunk's first, with its number; `''` if the
+            file is empty.
     """
 
     hunk: Hunk

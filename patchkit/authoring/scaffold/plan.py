@@ -1,7 +1,9 @@
 """Plans the files of a new patch: its row, body and test, and its pack if there is none yet."""
 
 import keyword
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +23,8 @@ from patchkit.errors import ScaffoldError
 from patchkit.registry import row_of
 
 INIT = "__init__.py"
+_MOST_LETTERS = 100
+"""How much of a name is quoted in an error about it, which may be its length."""
 
 
 class Plan(NamedTuple):
@@ -242,15 +246,39 @@ def place_of(text: str, here: Path, find: Callable[[str], Path | None]) -> PackL
     Raises:
         ScaffoldError: It is no package, and none can be made there.
     """
+    try:
+        pack = _package_at(text, here, find)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            (pack.folder / INIT).lstat()
+    except OSError as error:  # such as a name that is too long
+        reason = error.strerror or str(error)
+        raise ScaffoldError(
+            f"found {text[:_MOST_LETTERS]}, where no package can be ({reason}), expected a folder "
+            "or a module's name"
+        ) from error
+    return pack
+
+
+def _package_at(
+    text: str, here: Path, find: Callable[[str], Path | None]
+) -> PackLocation:
+    """Return the pack that `place_of` is asked for.
+
+    Raises:
+        OSError: No such folder can be looked for.
+        ScaffoldError: It is no package, and none can be made there.
+    """
     folder = here / text
-    if folder.is_file():
+    # `os.path`: unlike a `Path`, it raises no error for a dotted name that is too long for a file.
+    if os.path.isfile(folder):  # noqa: PTH113
         raise ScaffoldError(f"{text} is a file, expected a folder or a module's name")
     if folder.name == "src" and not (folder / INIT).exists():
         raise ScaffoldError(
             f"{text} is no package, expected a package in it, such as src/my_pack"
         )
     # A folder that exists, or a path that can be no module's name, such as `src/my_pack`.
-    if folder.is_dir() or not all(map(_can_be_imported, text.split("."))):
+    is_folder = os.path.isdir(folder)  # noqa: PTH112
+    if is_folder or not all(map(_can_be_imported, text.split("."))):
         return _of_folder(text, folder.resolve())
     file = find(text)
     if file is not None and file.name != INIT:

@@ -101,22 +101,29 @@ def _edits(old: str, new: str, hunks: Sequence[ChangedLines]) -> Iterator[TextEd
     """
     new_lines = new.splitlines()
     text = old
+    # Hashes are kept: those of a long function take the most time here.
+    text_hash = syntax_hash(text)
     for hunk in reversed(hunks):  # from the end, so that earlier indexes stay valid
         lines = text.splitlines()
         replacement = new_lines[hunk.new_start : hunk.new_end]
         expected = "\n".join(
             [*lines[: hunk.old_start], *replacement, *lines[hunk.old_end :]]
         )
-        if syntax_hash(expected) == syntax_hash(text):
+        expected_hash = syntax_hash(expected)
+        if expected_hash == text_hash:
             continue  # a comment, or the layout
-        edit, text = _anchored(lines, hunk, replacement, expected)
+        edit, text = _anchored(lines, hunk, replacement, expected_hash)
+        text_hash = expected_hash
         yield edit
-    if syntax_hash(text) != syntax_hash(new):
+    if text_hash != syntax_hash(new):
         raise TargetError("found another function, expected the new one")
 
 
 def _anchored(
-    lines: Sequence[str], hunk: ChangedLines, replacement: Sequence[str], expected: str
+    lines: Sequence[str],
+    hunk: ChangedLines,
+    replacement: Sequence[str],
+    expected_hash: str,
 ) -> tuple[TextEdit, str]:
     """Write one hunk, a range of changed lines, as an edit whose old text occurs only once.
 
@@ -126,7 +133,7 @@ def _anchored(
         lines: the lines of the function.
         hunk: which of them are replaced.
         replacement: the lines that replace them.
-        expected: the text of the function with the lines replaced.
+        expected_hash: the hash of the function with the lines replaced.
 
     Returns:
         The edit, and the text of the function after it.
@@ -140,13 +147,15 @@ def _anchored(
         count_before = neighbours - count_after
         start = max(0, hunk.old_start - count_before)
         end = min(len(lines), hunk.old_end + count_after)
+        if start == end:  # lines are only added, and no Edit has an empty old text
+            continue
         lines_before = lines[start : hunk.old_start]
         lines_after = lines[hunk.old_end : end]
         new_lines = [*lines_before, *replacement, *lines_after]
         for edit in _variants(lines[start:end], new_lines):
             with suppress(TargetError, SyntaxError):
                 text = rewrite(function, edit).text
-                if syntax_hash(text) == syntax_hash(expected):
+                if syntax_hash(text) == expected_hash:
                     return edit, text
         if start == 0 and end == len(lines):
             break  # there are no more neighbours

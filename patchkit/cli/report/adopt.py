@@ -23,7 +23,7 @@ from patchkit.authoring.scripts.adopting import ScriptRows
 from patchkit.cli.report.as_json import Data, to_json
 from patchkit.cli.report.console import console
 from patchkit.cli.report.scripts import script_json
-from patchkit.cli.report.words import count
+from patchkit.cli.report.words import count, printable
 from patchkit.core.rows.declaration import Patch
 from patchkit.errors import shown
 
@@ -105,8 +105,10 @@ def _print_listed(
             if len(statement) > _WIDTH_OF_CODE:
                 statement = f"{statement[:_WIDTH_OF_CODE]}…"
             location = f"{code.file}:{code.line}  {statement}"
-        out.print(Text(location), soft_wrap=True)
-        out.print(Text(f"    {code.reason}", "note"), soft_wrap=True)
+        # Both may have names of a stranger's diff; the console escapes them on a terminal alone.
+        out.print(Text(printable(location)), soft_wrap=True)
+        reason = printable(code.reason)
+        out.print(Text(f"    {reason}", "note"), soft_wrap=True)
         if code.used_by:
             out.print(
                 Text(f"    used by {', '.join(code.used_by)}", "bad"), soft_wrap=True
@@ -179,7 +181,7 @@ def _print_list(title: str, lines: Sequence[str], out: Console) -> None:
         return
     out.print(Text(f"\n{title}", style="heading"))
     for line in lines:
-        out.print(Text(line), soft_wrap=True)
+        out.print(Text(printable(line)), soft_wrap=True)
 
 
 def adopted_json(adopted: AdoptedRows, *, written: bool) -> str:

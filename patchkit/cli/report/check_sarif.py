@@ -1,6 +1,7 @@
 """Writes the report of a check as SARIF 2.1.0, for alerts of GitHub's code scanning."""
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -162,8 +163,9 @@ def _location(finding: Finding) -> _Data:
     if not file:
         file = _SETTINGS
         line = None
+    uri = quote(os.fsencode(file))  # a name of a file may be no UTF-8
     physical_location: _Data = {
-        "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
+        "artifactLocation": {"uri": uri, "uriBaseId": _ROOT},
         "region": {"startLine": line or 1},  # an alert needs some line
     }
     place: _Data = {"physicalLocation": physical_location}

@@ -1,6 +1,7 @@
 """Prints the results of `status --unused` and `status --verify`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from rich.table import Table
 
@@ -11,9 +12,32 @@ from patchkit.analysis.status.process_status import (
     ProcessStatus,
 )
 from patchkit.cli.report.console import columns, console, folded, plain, whole
-from patchkit.cli.report.status_facts import Occurrences, hiders, roles_of
+from patchkit.cli.report.status_facts import Occurrences, roles_of
 from patchkit.cli.report.status_patches import is_own, shown_patches
 from patchkit.cli.report.words import age, folded_patches
+
+
+@dataclass
+class _TargetCalls:
+    """What is known of the calls of one target of a patch.
+
+    Args:
+        called: The processes that have called it.
+        not_called: Those that have not.
+        upper_patches: Of each process that has the target, the patch that hides this one there; ''
+            where none does.
+    """
+
+    called: list[ProcessStatus] = field(default_factory=list)
+    not_called: list[ProcessStatus] = field(default_factory=list)
+    upper_patches: list[str] = field(default_factory=list)
+
+    @property
+    def hiders(self) -> str:
+        """The patches that hide this one, with commas; '' if it is not hidden in some process."""
+        if not all(self.upper_patches):
+            return ""
+        return ", ".join(dict.fromkeys(self.upper_patches))
 
 
 def print_unused(picture: Picture, *, everything: bool = False) -> None:
@@ -32,25 +56,22 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
     is_observed = False
     counted_patches: set[str] = set()
     for name, occurrences in shown_patches(picture).listed.items():
-        for target in _targets(occurrences):
-            called = _processes_where(CALLED, target, occurrences)
-            not_called = _processes_where(NEVER_CALLED, target, occurrences)
-            is_observed = is_observed or bool(called or not_called)
-            if not not_called:
+        for target, seen in _calls_by_target(occurrences).items():
+            is_observed = is_observed or bool(seen.called or seen.not_called)
+            if not seen.not_called:
                 continue
             if is_own(occurrences) and not everything:
                 counted_patches.add(name)
                 continue
             callers = plain("never called", "warn")
-            upper = hiders(target, occurrences)
-            if upper:
-                callers = plain(f"hidden under patch {upper}", "note")
-            if called:
-                callers = plain(_process_lines(called))
+            if seen.hiders:
+                callers = plain(f"hidden under patch {seen.hiders}", "note")
+            if seen.called:
+                callers = plain(_process_lines(seen.called))
             table.add_row(
                 plain(name, "name"),
                 plain(target),
-                _process_lines(not_called, picture.now),
+                _process_lines(seen.not_called, picture.now),
                 callers,
             )
     # Why the table has no rows: the last reason that holds.
@@ -65,21 +86,19 @@ def print_unused(picture: Picture, *, everything: bool = False) -> None:
         console().print(plain(remark, "note"))
 
 
-def _targets(occurrences: Occurrences) -> list[str]:
-    """Return the targets of a patch in all processes, each once."""
-    targets: dict[str, None] = {}
-    for _, patch in occurrences:
-        targets.update(dict.fromkeys(patch.targets))
-    return list(targets)
-
-
-def _processes_where(
-    call: str, target: str, occurrences: Occurrences
-) -> list[ProcessStatus]:
-    """Return the processes in which a target has a state of calls, such as `CALLED`."""
-    return [
-        process for process, patch in occurrences if patch.calls.get(target) == call
-    ]
+def _calls_by_target(occurrences: Occurrences) -> dict[str, _TargetCalls]:
+    """Return what is known of the calls of a patch's targets in all processes, by target."""
+    found: dict[str, _TargetCalls] = {}
+    for process, patch in occurrences:
+        upper_patches = patch.hidden
+        for target, call in patch.calls.items():
+            seen = found.setdefault(target, _TargetCalls())
+            if call == CALLED:
+                seen.called.append(process)
+            elif call == NEVER_CALLED:
+                seen.not_called.append(process)
+            seen.upper_patches.append(upper_patches.get(target, ""))
+    return found
 
 
 def print_verified(picture: Picture) -> None:

@@ -72,8 +72,7 @@ def facts_table(occurrences: Occurrences) -> Sequence[RenderableType]:
 
 def _facts(process: ProcessStatus, patch: PatchStatus) -> Iterator[PatchFact]:
     """Yield the facts about a patch in a process where it is applied, or kept after an undo."""
-    for target in patch.targets:
-        calls = patch.calls[target]
+    for target, calls in patch.calls.items():
         text = f"{target}  {calls}"
         layers = process.layers.get(target, [])
         # Patches of one target, from the innermost to the outermost.
@@ -123,25 +122,6 @@ def hidden_words(patch: PatchStatus) -> str:
     ]
     joined_places = ", ".join(places)
     return f"hidden {joined_places}"
-
-
-def hiders(target: str, occurrences: Occurrences) -> str:
-    """Return the names of the patches that hide a patch at a target, with commas between them.
-
-    That is '' if the patch is not hidden in some process.
-
-    Args:
-        target: The target.
-        occurrences: The processes that know the patch.
-    """
-    upper_patches = [
-        patch.hidden.get(target, "")
-        for _, patch in occurrences
-        if target in patch.targets
-    ]
-    if not all(upper_patches):
-        return ""
-    return ", ".join(dict.fromkeys(upper_patches))
 
 
 def roles_of(process: ProcessStatus) -> str:

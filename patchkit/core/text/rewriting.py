@@ -344,9 +344,7 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
     if not lines:
         message = "old not found"
     else:
-        noun = "lines"
-        if len(lines) == 1:
-            noun = "line"
+        noun = "line" if len(lines) == 1 else "lines"
         numbers = ", ".join(map(str, lines))
         times = _times(len(lines))
         message = f"old found {times}, {noun} {numbers}"
@@ -355,7 +353,8 @@ def describe(error: MiscountError, edit: TextEdit, location: SourceLine) -> str:
         message += f"\n    {line}"
     if len(lines) < edit.times:
         quoted = nearest(text, edit.old, location.line, lines)
-        message += f"\nnearest match:\n{quoted}"
+        if quoted:
+            message += f"\nnearest match:\n{quoted}"
     return message
 
 
@@ -375,11 +374,10 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
         taken: The numbers of lines that the quotation must not start at.
 
     Returns:
-        As many lines as the fragment has, each with its number.
+        As many lines as the fragment has, each with its number; '' if no line is left to start at.
     """
     lines = text.split("\n")
-    old_lines = old.strip().split("\n")
-    fragment = [line.strip() for line in old_lines]
+    fragment = [line.strip() for line in old.strip().split("\n")]
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2("\n".join(fragment))
 
@@ -393,8 +391,9 @@ def nearest(text: str, old: str, first: int, taken: Collection[int] = ()) -> str
 
     filled = [index for index, line in enumerate(lines) if line]
     free = [index for index in filled if first + index not in taken]
+    if not free:
+        return ""
     best = max(free, key=likeness)
-    end = best + len(fragment)
-    quoted = lines[best:end]
+    quoted = lines[best : best + len(fragment)]
     numbered = enumerate(quoted, start=first + best)
     return "\n".join(f"{number:6d}  {line}" for number, line in numbered)

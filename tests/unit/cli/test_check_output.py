@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -237,6 +238,20 @@ def test_sarif_has_a_result_a_finding(
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "pack/__init__.py"
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["PK111"]
+
+
+@pytest.mark.parametrize("form", ["concise", "github", "markdown", "html", "sarif"])
+def test_a_report_of_a_file_whose_name_is_no_utf8_is_written(
+    tmp_path: Path, form: str
+) -> None:
+    """The name is spelt out in the file, as on a terminal."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "__init__.py").touch()
+    name = os.fsdecode(b"\xff.py")
+    (tmp_path / "theirs" / name).write_text("from up.mod import f\n")
+    words = ["fit", "theirs", "--of", "up", "--format", form, "--output", "report"]
+    assert main(words) == 1
+    assert "ff.py" in (tmp_path / "report").read_text("utf-8").lower()
 
 
 def test_fit_has_the_same_options(

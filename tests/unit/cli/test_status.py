@@ -13,6 +13,7 @@ from support.packages import TIMEOUT, World, row
 
 from cli import journaled
 from cli.journaled import answered
+from patchkit.analysis.status.process_status import PatchStatus
 from patchkit.cli import main
 
 if TYPE_CHECKING:
@@ -270,6 +271,32 @@ def test_a_hidden_patch_is_told_as_such_and_not_as_a_mystery(
     assert "never called" not in out
     assert main(["status", str(place), "--patch", "one"]) == 0
     assert "under patch two" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--patch", "one"], ["--unused"]])
+def test_many_targets_of_a_patch_are_gone_through_once(
+    written: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Not once for each of them, which takes minutes for 20,000."""
+    layers = {f"m:f{number}": ["one"] for number in range(100)}
+    uncalled = {"one": dict.fromkeys(layers, "never called")}
+    place = written(
+        journal(
+            7,
+            role("main"),
+            patch("one", "applied", module="m", layers=layers),
+            line("in-effect", patches=uncalled),
+        )
+    )
+    asked: list[PatchStatus] = []
+
+    def counted(status: PatchStatus) -> list[str]:
+        asked.append(status)
+        return list(layers)
+
+    monkeypatch.setattr(PatchStatus, "targets", property(counted))
+    assert main(["status", str(place), *words]) == 0
+    assert len(asked) < len(layers)
 
 
 def test_a_wrapper_that_nobody_can_read_is_told(

@@ -26,14 +26,20 @@ _SAFE_SETTINGS = (
     "core.fsmonitor=false",
     "protocol.allow=never",
     "log.mailmap=false",
+    "i18n.logOutputEncoding=UTF-8",
 )
-"""Switch off settings by which a repository names programs that git would run, or files to read."""
+"""Switch off settings by which a repository names programs that git would run, or files to read.
+
+The last one is for one by which git would print text that is no UTF-8.
+"""
 _NO_FETCHING = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
 """Variables by which git fetches nothing: the remote of a partial clone may name a program, too."""
+_PARTS = 4
+"""How many parts `commits` lets git print of each commit."""
 _SECONDS = 300
 """How long git may take: the settings of a repository may include a pipe."""
 
@@ -175,14 +181,20 @@ def commits(repository: Path) -> list[Commit]:
     slug = _SLUG.search(remote.strip())  # `owner/name`
     # Hash, day, tags and branches, and title, with NUL between them.
     form = "--format=%H%x00%cs%x00%D%x00%s"
-    text = _git(
-        repository, "log", "--first-parent", "--reverse", "--decorate=short", form
-    )
+    # The pattern of tags that count prevails over `log.excludeDecoration` of the repository.
+    decorations = ("--decorate=short", "--decorate-refs=refs/tags/*")
+    text = _git(repository, "log", "--first-parent", "--reverse", *decorations, form)
     version = "0"
     history = []
     # Not `splitlines`: a title may have other characters that end a line.
     for line in filter(None, text.decode(errors="replace").split("\n")):
-        commit_hash, day, references, title = line.split("\0", 3)
+        parts = line.split("\0", 3)
+        if len(parts) < _PARTS:
+            raise UpstreamError(
+                f"{repository}: found {line[:80]!r} in what git log prints, expected a commit's "
+                "hash, day, tags and title"
+            )
+        commit_hash, day, references, title = parts
         version = _tagged_version(references) or version
         if slug:  # `Fix it (#123)` is `Fix it (owner/name#123)`
             title = re.sub(r"\((#\d+)\)$", rf"({slug[1]}\1)", title)
@@ -194,7 +206,7 @@ def _tagged_version(references: str) -> str | None:
     """Return the first tag of a commit that is a version; None if it has none.
 
     Args:
-        references: As `git log` prints them: `HEAD -> main, tag: v0.32.0`.
+        references: As `git log` prints them: `tag: nightly, tag: v0.32.0`.
     """
     for reference in references.split(", "):
         if reference.startswith(_TAG):
@@ -250,7 +262,7 @@ def first_day(file: Path, text: str = "") -> str:
         log = _git(file.parent, "log", "--format=%cs", *search, "--", file.name)
     except UpstreamError:
         return ""
-    days = log.decode().split()  # the latest first
+    days = log.decode(errors="replace").split()  # the latest first
     if not days:
         return ""
     return days[-1]

@@ -8,6 +8,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
+from http.client import BadStatusLine, RemoteDisconnected, UnknownProtocol
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -50,6 +51,11 @@ _DOWN = (
     exceptions.ProxyError,
 )
 """Errors after which a host is not tried again."""
+_QUOTING = (BadStatusLine, UnknownProtocol, exceptions.InvalidChunkLength)
+"""Errors whose messages quote what the server has sent, which may be long, and may be a secret.
+
+`RemoteDisconnected` is such an error by its class, and quotes nothing.
+"""
 
 
 class _ManagerKey(NamedTuple):
@@ -388,6 +394,10 @@ def _reason(error: BaseException, url: str) -> str:
     if is_malformed or isinstance(cause, exceptions.LocationParseError):
         # Its message quotes what may be a password, of the URL or of the proxy's.
         return "its URL, or that of the proxy, is malformed"
+    for wrapped in (cause, *getattr(cause, "args", ())):  # `reason` may be a text
+        is_quoting = isinstance(wrapped, _QUOTING)
+        if is_quoting and not isinstance(wrapped, RemoteDisconnected):
+            return "its reply is no HTTP"
     # urllib3 begins with the connection: `HTTPSConnectionPool(host='up', port=443): Read timed out`
     text = re.sub(r"^<?\w*Connection\w*\(.*?\)>?: ", "", str(cause))
     path_and_query = without_secrets(url).partition(host_of(url))[2]

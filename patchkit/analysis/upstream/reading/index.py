@@ -338,8 +338,8 @@ def _links_of_html(page: IndexPage) -> Iterator[Link]:
     parser = _AnchorParser()
     try:
         parser.feed(page.body.decode("utf-8", "replace"))
-    except AssertionError as error:  # as for `<![x[`
-        raise UpstreamError(f"not an index page ({error})") from error
+    except AssertionError as error:  # as for `<![x[`, which it quotes: maybe a token
+        raise UpstreamError("not an index page (markup that is no HTML)") from error
     for attributes in parser.anchors:
         address = attributes.get("href") or ""
         url, _, fragment = joined(page.url, address).partition("#")

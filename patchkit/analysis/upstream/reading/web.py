@@ -118,7 +118,13 @@ class Web:
         Raises:
             UpstreamError: The file has another hash, or cannot be written.
         """
-        with tempfile.TemporaryDirectory(prefix="patchkit-") as directory:
+        try:
+            temporary = tempfile.TemporaryDirectory(prefix="patchkit-")
+        except OSError as error:  # full, read-only, or there is none
+            raise UpstreamError(
+                f"no temporary directory can be made for it: {error.strerror or error}"
+            ) from error
+        with temporary as directory:
             file = Path(directory, "file")  # the name in the URL may be any, or a token
             try:
                 actual = self._save(url, file)

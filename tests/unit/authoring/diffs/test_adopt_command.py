@@ -173,6 +173,58 @@ def test_an_edited_installation_becomes_rows(
     assert installed.read_text() == OLD["lib"]
 
 
+@pytest.mark.parametrize(
+    "record", [b"up/\xff.py,,\n", b"x" * 200_000 + b",,\n"], ids=["bytes", "long"]
+)
+def test_a_record_that_cannot_be_read_is_named(
+    here: Path, installed: Path, capsys: pytest.CaptureFixture[str], record: bytes
+) -> None:
+    """It does not tell what was edited: the error names it, and the distribution."""
+    assert installed.exists()
+    (here / "site" / "up-1.0.dist-info" / "RECORD").write_bytes(record)
+    assert main(["adopt", "up", "--installed", "--into", "mine", "--of", "up"]) == 2
+    assert "up: found a RECORD that cannot be read (" in capsys.readouterr().err
+
+
+def test_odd_lines_of_a_record_are_passed_over(
+    here: Path, installed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty lines, algorithms that hash nothing, and names that no file has say nothing.
+
+    Nor does the RECORD of another distribution that cannot be read.
+    """
+    file = here / "site" / "up-1.0.dist-info" / "RECORD"
+    odd = "\nup/a.py,shake_128=x,1\nup/b.py,nosuch=x,1\nup/c.py\n"
+    file.write_text(f"{odd}{file.read_text()}\n")
+    other = here / "site" / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "RECORD").write_bytes(b"\xff")
+    installed.write_text(NEW["lib"])
+    (installed.parent / "more.py").write_text("x = 1\n")
+    found = rows(capsys, "up", "--installed")
+    assert found["lib"] == ["Add", "Replace", "Edit"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("\0", "expected the same build"), ("x" * 300, "cannot be read (")],
+    ids=["null", "long"],
+)
+def test_a_name_in_a_record_that_no_file_can_have_is_no_fault_of_patchkits(
+    here: Path,
+    installed: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    fault: str,
+) -> None:
+    file = here / "site" / "up-1.0.dist-info" / "RECORD"
+    file.write_text(f"{file.read_text()}up/{name}.py,sha256=x,1\n")
+    installed.write_text(NEW["lib"])
+    words = ["adopt", "up", "--installed", "--into", "mine", "--of", "up"]
+    assert main(words) == 2
+    assert fault in capsys.readouterr().err
+
+
 def test_no_file_is_given_back_while_something_is_in_no_row(
     here: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -245,3 +245,29 @@ def test_options_of_diffs_are_refused_elsewhere(
     monkeypatch.chdir(world.folder)
     assert main(["adopt", "some_pile", "--into", "mine", "--keep-going"]) == 2
     assert "expected a diff" in capsys.readouterr().err
+
+
+def test_a_hunk_for_an_empty_file_is_one_that_does_not_fit(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No line is near it then, so that the message quotes none."""
+    serve(world, monkeypatch, {"1.0": UP})
+    diff = world.folder / "some.diff"
+    diff.write_text(diff_of("a/up/__init__.py", "b/up/__init__.py", HUNK))
+    assert main(["adopt", str(diff), *INTO_MINE]) == 2
+    message = capsys.readouterr().err
+    assert "found none of the lines that the hunk at line 1 changes" in message
+    assert "nearest" not in message
+
+
+def test_a_path_that_drives_a_terminal_is_spelt_out(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a pipe too, which may end at a terminal."""
+    serve(world, monkeypatch, {"1.0": UP})
+    path = "up/\x1b[31mred.py"
+    (world.folder / "some.diff").write_text(diff_of(f"a/{path}", f"b/{path}", HUNK))
+    assert main(["adopt", "some.diff", *INTO_MINE]) == 1
+    out = capsys.readouterr().out
+    assert r"up/\x1b[31mred.py:1" in out
+    assert "\x1b" not in out

@@ -88,6 +88,16 @@ def test_a_hunk_without_a_place_names_what_is_near() -> None:
     assert failed.first_line == "return call(a, b)"
 
 
+def test_nothing_is_near_in_an_empty_file() -> None:
+    """It has no line that could be like the hunk's; its hunk is one that does not fit."""
+    (file,) = read_diff(
+        "-", "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,1 @@\n-a = 1\n+a = 2\n"
+    )
+    result = applied(file.hunks, b"")
+    assert [failed.near for failed in result.failed] == [""]
+    assert result.text == b""
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

@@ -114,6 +114,23 @@ def test_a_folder_or_a_name_is_a_module(text: str, module: str, tmp_path: Path) 
     assert place.root == tmp_path / ("src" if text.startswith("src") else "")
 
 
+@pytest.mark.parametrize("text", ["a" * 300, f"{'a' * 300}/b", "a/" * 3_000])
+def test_a_name_that_no_folder_can_have_is_refused(text: str, tmp_path: Path) -> None:
+    """The error says why, and quotes only the start of a long name."""
+    with pytest.raises(
+        ScaffoldError, match=r"File name too long.*, expected"
+    ) as caught:
+        place_of(text, tmp_path, nowhere)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_long_name_in_dots_is_one_of_folders_in_folders(tmp_path: Path) -> None:
+    """Each of them has a name that a folder can have."""
+    names = ["a" * 100, "b" * 100, "c" * 100]
+    place = place_of(".".join(names), tmp_path, nowhere)
+    assert place.folder == tmp_path.joinpath(*names)
+
+
 def test_src_is_no_package_before_it_is_there_either(tmp_path: Path) -> None:
     """A folder `src` that is to be made holds packages, and is none."""
     place = place_of("src/mine/worker", tmp_path, nowhere)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchkit.authoring.source import edits as edits_module
 from patchkit.authoring.source.edits import edits
 from patchkit.core.text.rewriting import FunctionText, TextEdit, rewrite
 
@@ -91,3 +93,23 @@ def test_edits_make_the_new_function(old: list[str], new: list[str]) -> None:
     result = edited(old_function, new_function)
     assert result is not None
     assert dump(result) == dump(new_function)
+
+
+def test_a_long_text_is_hashed_and_rewritten_no_more_than_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Thousands of lines that are added take a second each time.
+
+    Once are hashed: the old text, what is expected, what the Edit makes of it, and the new one.
+    """
+    counts = dict.fromkeys(("syntax_hash", "rewrite"), 0)
+    for name in counts:
+        function = getattr(edits_module, name)
+
+        def counted(*texts: Any, name: str = name, function: Any = function) -> Any:
+            counts[name] += 1
+            return function(*texts)
+
+        monkeypatch.setattr(edits_module, name, counted)
+    assert edits(F, F.replace("    y = b\n", "    y = b\n" + "    y += 1\n" * 9))
+    assert counts == {"syntax_hash": 4, "rewrite": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,17 @@ def test_a_place_is_relative_to_the_project(checkout: Path) -> None:
         place = result["locations"][0]["physicalLocation"]
         assert unquote(place["artifactLocation"]["uri"]) == "my pack/ä.py"
         assert place["region"] == {"startLine": 3}
+
+
+def test_a_name_of_a_file_that_is_no_utf8_is_quoted_by_its_bytes(
+    checkout: Path,
+) -> None:
+    """So it is in a URI, whatever the encoding of a name."""
+    name = os.fsdecode(b"\xff.py")
+    (checkout / name).touch()
+    (result,) = run_of(Report([], [finding(file=name, line=3)]))["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "%FF.py"
 
 
 @pytest.mark.parametrize("file", [None, "vllm/v1/engine/core.py", "/etc/hostname"])

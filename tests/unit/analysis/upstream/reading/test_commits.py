@@ -150,6 +150,41 @@ def test_a_title_may_have_any_characters(repository: Path) -> None:
     assert [commit.title for commit in commits(repository)][-1] == title
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("i18n.logOutputEncoding", "UTF-16"),
+        ("i18n.logOutputEncoding", "GBK"),
+        ("log.excludeDecoration", "refs/tags/*"),
+        ("log.decorate", "full"),
+        ("color.ui", "always"),
+    ],
+)
+def test_no_setting_changes_what_is_read(
+    repository: Path, name: str, value: str
+) -> None:
+    """Neither the encoding nor the tags that git prints are up to the repository."""
+    git(repository, "commit", "-q", "--allow-empty", "-m", "修复 (#3)")
+    git(repository, "config", name, value)
+    listed = commits(repository)
+    assert [commit.version for commit in listed] == ["0", "1.2rc1", "1.2rc1", "1.2rc1"]
+    assert listed[-1].title == "修复 (owner/name#3)"
+    assert first_day(repository / "src" / "up" / "mod.py") == listed[0].day
+
+
+def test_output_that_is_no_list_of_commits_is_one_clear_error(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a git that a wrapper replaces."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "git").write_text("#!/bin/sh\necho git: hello\n")
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    with pytest.raises(UpstreamError, match="found 'git: hello' in what git log"):
+        commits(repository)
+
+
 def test_no_repository_or_no_git_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

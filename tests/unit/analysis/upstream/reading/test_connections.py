@@ -295,6 +295,38 @@ def test_a_malformed_proxy_is_not_quoted(proxy: str) -> None:
     assert "cret" not in str(caught.value)
 
 
+REPLIES = [
+    b"NOPE cret\r\n\r\n",
+    b"HTTP/9.9cret 200 OK\r\n\r\n",
+    b"HTTP/1.1 cret\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ncret\r\n",
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_that_is_no_http_is_not_quoted(reply: bytes) -> None:
+    """It may be long, or repeat the login that it was asked with."""
+
+    def answer(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(reply)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/simple/up/"
+        settings = PipSettings(timeout=5, retries=0)
+        with (
+            closing(Web(settings)) as web,
+            pytest.raises(UpstreamError, match=r"no HTTP|IncompleteRead") as caught,
+        ):
+            web.get(url, {}, 10)
+        thread.join()
+    assert "cret" not in str(caught.value)
+
+
 def test_a_server_cannot_ask_for_hours() -> None:
     """A busy server is asked again soon, whenever it asks to be."""
 

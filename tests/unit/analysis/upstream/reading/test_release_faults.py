@@ -211,17 +211,19 @@ def test_a_malformed_entry_is_left_out(buyer: Customer, entry: str) -> None:
         assert [release.version for release in releases] == ["1.0"]
 
 
-@pytest.mark.parametrize("markup", ["<![x[", "<![>", "<![<!["])
+@pytest.mark.parametrize("markup", ["<![cret[", "<![>", "<![<!["])
 def test_markup_that_python_does_not_read_is_an_error(
     buyer: Customer, markup: str
 ) -> None:
-    """It names the page; links may have been lost."""
+    """It names the page, as links may have been lost, and quotes nothing, as they have tokens."""
     url = f"{buyer.shop.url}/simple/up/"
     with buyer.library() as library:
         page = IndexPage(url, "text/html", "", time.time(), markup.encode())
         library.cache.keep_page(url, page)
-        with pytest.raises(UpstreamError, match=f"{url}: not an index page"):
+        fault = rf"{url}: not an index page \(markup that is no HTML\)"
+        with pytest.raises(UpstreamError, match=fault) as caught:
             find_releases("up", library)
+    assert "cret" not in str(caught.value)
 
 
 def test_a_page_that_is_no_text_is_not_quoted(buyer: Customer) -> None:

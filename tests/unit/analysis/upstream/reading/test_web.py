@@ -18,6 +18,8 @@ from patchkit.analysis.upstream.reading.web import RemoteContent, Reply, Web
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from analysis.upstream.shops import Customer
 
 
@@ -53,6 +55,21 @@ def test_a_reply_above_its_limit_is_an_error(
     with (
         pytest.raises(UpstreamError, match="more than 1,048,576 bytes"),
         web.download(f"{buyer.shop.url}/files/{WHEEL.format('1.0')}", None),
+    ):
+        pass
+    web.close()
+
+
+def test_without_a_temporary_directory_nothing_is_downloaded(
+    buyer: Customer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where no directory can be made, the error says so; it is no fault of patchkit's."""
+    buyer.shop.files["a.whl"] = b"content"
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    web = Web(PipSettings())
+    with (
+        pytest.raises(UpstreamError, match="no temporary directory can be made for it"),
+        web.download(f"{buyer.shop.url}/files/a.whl", None),
     ):
         pass
     web.close()

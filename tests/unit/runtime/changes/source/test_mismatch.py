@@ -18,9 +18,9 @@ UPSTREAM = """
 """
 
 
-def refusal(old: str, count: int = 1) -> str:
+def refusal(old: str, count: int = 1, upstream: str = UPSTREAM) -> str:
     """The error of an edit that does not match, with FILE for the file of the module."""
-    module = loaded(UPSTREAM)
+    module = loaded(upstream)
     with pytest.raises(TargetError) as caught:
         Desk(module).prepare("f", old, "", count)
     text = str(caught.value)
@@ -58,3 +58,9 @@ def test_too_few_are_shown_with_the_nearest_of_the_others() -> None:
     message = refusal("return wait(process, a)", 2)
     assert "found once, line 9, expected 2 times in FILE:3:" in message
     assert message.endswith("nearest match:\n    10      return wait(process, b)")
+
+
+def test_a_fragment_in_the_only_line_is_like_no_other() -> None:
+    """Without another line, the error ends with the fragment."""
+    message = refusal("return a", 2, "def f(a): return a\n")
+    assert message.endswith("expected 2 times in FILE:1:\n    return a")
