@@ -67,12 +67,11 @@ def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
         reader = _Reader(tree, frozenset(roots))
         reader.read()
         uses += reader.uses
-        provided |= provided_by(
-            reader.assignments, zip(reader.uses, reader.scopes, strict=True)
-        )
+        scoped = zip(reader.uses, reader.scopes, strict=True)
+        provided |= provided_by(reader.assignments, scoped)
         attributes |= reader.attributes
-    provided |= put.names()
-    return [use.marked_if_read(attributes) for use in with_assigned(uses, provided)]
+    uses = list(with_assigned(uses, provided | put.names()))
+    return [use.marked_if_read(attributes) for use in uses]
 
 
 class _Reader:

@@ -227,7 +227,7 @@ def parse_requirement(text: str) -> Requirement:
 def _no_requirement(text: str, reason: str) -> RequirementError:
     expected = "expected a name with bounds such as 'vllm>=0.11,<0.13'"
     # A URL may have a password in it.
-    shown = re.sub(r"\w+:/+.*", "…", text, flags=re.DOTALL)
+    shown = re.sub(r"\w+:/+.*|[^\s@]+:[^\s@]*(?=@)", "…", text, flags=re.DOTALL)
     return RequirementError(f"found {shown!r} ({reason}), {expected}")
 
 

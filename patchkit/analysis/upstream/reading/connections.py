@@ -3,20 +3,22 @@
 import base64
 import contextlib
 import netrc
-import os
 import re
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
 from http.client import BadStatusLine, RemoteDisconnected, UnknownProtocol
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import urllib3
 from urllib3 import exceptions
-from urllib3.util.ssl_ import create_urllib3_context
 
+from patchkit.analysis.upstream.reading.certificates import (
+    new_context,
+    refuse_pipes,
+)
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.replies import (
     host_of,
@@ -31,16 +33,11 @@ from patchkit.analysis.upstream.reading.watchdog import (
 )
 from patchkit.errors import UnreachableError, UpstreamError
 
-if TYPE_CHECKING:
-    import ssl
-
 NEVER_READ = ", and has not read it before"
 """The end of what is said of a request that is not sent, unless its old reply can be used."""
 _MAX_REDIRECTS = 10
 _TRANSIENT = (500, 502, 503, 520, 524, 527)
 """Status codes of servers that are busy or being restarted; pip retries at the same ones."""
-_SYSTEM_CERT = "SSL_CERT_FILE"
-"""Names the file from which OpenSSL reads certificate authorities."""
 _LONGEST = 1e6
 """Seconds; a socket refuses to wait much longer."""
 _DEFAULT_PORTS = {"https": 443}
@@ -269,8 +266,7 @@ class Connections:
     def _options(self, key: _ManagerKey) -> dict[str, Any]:
         """Return the arguments of a pool manager for timeouts, retries and certificates."""
         settings = self._settings
-        for file in (settings.cert, settings.client_cert, os.environ.get(_SYSTEM_CERT)):
-            _refuse_pipe(file)
+        refuse_pipes(settings.cert, settings.client_cert)
         options: dict[str, Any] = {
             "maxsize": CONNECTIONS,
             "block": True,  # wait for one of them, and make no more
@@ -286,7 +282,7 @@ class Connections:
             "cert_file": settings.client_cert,
         }
         if key.has_shared_context:
-            options["ssl_context"] = _context(settings.cert)
+            options["ssl_context"] = new_context(settings.cert)
         elif settings.cert:
             kind = "ca_cert_dir" if Path(settings.cert).is_dir() else "ca_certs"
             options[kind] = settings.cert
@@ -294,46 +290,6 @@ class Connections:
             options["cert_reqs"] = "CERT_NONE"
             urllib3.disable_warnings(exceptions.InsecureRequestWarning)
         return options
-
-
-def _refuse_pipe(file: str | None) -> None:
-    """Raise SSLError for a pipe or device, which would be waited for."""
-    # A Path may raise. What is not there is refused when it is read.
-    if not file or not os.path.exists(file):  # noqa: PTH110
-        return
-    if not (os.path.isfile(file) or os.path.isdir(file)):  # noqa: PTH112, PTH113
-        raise exceptions.SSLError(f"{file} is no file")
-
-
-def _context(authorities: str | None) -> "ssl.SSLContext | None":
-    """Return a TLS context, for all connections of a manager.
-
-    If each connection made its own, it would read all certificates again, which takes 16 ms.
-
-    Args:
-        authorities: A bundle or directory of certificate authorities; None or '' for the system's.
-
-    Returns:
-        None if this Python has no `ssl`: urllib3 then says so.
-
-    Raises:
-        SSLError: They cannot be read.
-    """
-    try:
-        context = create_urllib3_context()
-    except TypeError:
-        return None
-    except OSError as error:  # such as of the file that SSLKEYLOGFILE names
-        raise exceptions.SSLError(error) from error
-    if not authorities:
-        context.load_default_certs()
-        return context
-    kind = "capath" if os.path.isdir(authorities) else "cafile"  # noqa: PTH112 - a Path may raise
-    try:
-        context.load_verify_locations(**{kind: authorities})
-    except OSError as error:
-        raise exceptions.SSLError(error) from error
-    return context
 
 
 def _absolute(base: str, location: str) -> str:

@@ -44,11 +44,12 @@ _HTML = "application/vnd.pypi.simple.v1+html"
 _ACCEPT = f"{_JSON}, {_HTML};q=0.2, text/html;q=0.1"
 _ABSENT = "absent"
 """Stored in the cache as the media type of a page that the server does not have."""
-_GONE = (404, 410)
-_NOT_MODIFIED = 304
+_GONE, _NOT_MODIFIED = (404, 410), 304
 _HASH = re.compile(r"sha256=([0-9a-f]{64})")
-_LOGIN = re.compile(rb"https?:\\?/\\?/[^/\s\"'<>?#]*@", re.IGNORECASE)
-"""Finds a name and password in a link, also of a page in JSON, which may escape a slash."""
+_SECRET = re.compile(
+    rb"https?:\\?/\\?/[^/\s\"'<>?#]*@|\.(?:whl|gz|zip)\?[^\s\"'<>#]*=", re.IGNORECASE
+)
+"""Finds a login or a query in a link, also of a page in JSON, which may escape a slash."""
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 """Errors where a page in JSON, or an entry of it, is not as PEP 691 says."""
 
@@ -173,10 +174,9 @@ class Index:
     def _renewed(
         self, url: str, cached: IndexPage | None, place: str, tokens: Sequence[str]
     ) -> IndexPage:
-        """Fetch a page and store it; return the cached one if the server cannot be reached.
+        """Fetch a page and store it without tokens; return the cached one if nobody answers.
 
-        The user is told of the latter by `place`, the URL without its secrets. The cache gets no
-        `tokens`.
+        The user is told of the latter by `place`, the URL without its secrets.
         """
         try:
             page = self._fetch(url, cached)
@@ -199,7 +199,8 @@ class Index:
             body = body.replace(written, b"")
         page = page._replace(url=without_secrets(page.url), body=body)
         public_url = without_secrets(url)
-        if _LOGIN.search(body):  # of others: needed for the links, and not to be stored
+        # What the server has chosen is needed for the links, and not to be stored.
+        if "?" in page.url.removeprefix(public_url) or _SECRET.search(body):
             self.cache.forget_page(public_url)
         else:
             self.cache.keep_page(public_url, page.changed(without_tokens, tokens))
@@ -313,10 +314,7 @@ def _links_of_json(page: IndexPage) -> Iterable[Link]:
 
 
 def _link_of_json(page: IndexPage, file: Any) -> Link:
-    """Read one entry of the `files` of a page.
-
-    For one that is malformed, it raises any of `_MALFORMED`.
-    """
+    """Read one entry of the `files` of a page; a malformed one raises any of `_MALFORMED`."""
     digest = file.get("hashes", {}).get("sha256", "")
     # Checked in the form that links in HTML have: only 64 hexadecimal digits count as a hash.
     match = _HASH.fullmatch(f"sha256={digest}")

@@ -16,8 +16,7 @@ from support.odd_places import ending_in
 from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL
-from patchkit.analysis.upstream.reading import connections as connections_module
-from patchkit.analysis.upstream.reading import watchdog
+from patchkit.analysis.upstream.reading import certificates, watchdog
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.replies import StatusError
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -70,13 +69,13 @@ def test_certificates_are_read_once(
     """However many connections there are: one that breaks off is followed by another."""
     secure.behaviours[WHEEL.format("1.0")] = "cut-once"
     made: list[object] = []
-    make = connections_module.create_urllib3_context
+    make = certificates.create_urllib3_context
 
     def counted() -> object:
         made.append(make())
         return made[-1]
 
-    monkeypatch.setattr(connections_module, "create_urllib3_context", counted)
+    monkeypatch.setattr(certificates, "create_urllib3_context", counted)
     indexes = (f"{secure.url}/simple",)
     with buyer.library(indexes=indexes, cert=str(CERTIFICATE)) as library:
         [broken] = find_releases("up", library)
@@ -92,7 +91,7 @@ def test_a_client_certificate_is_loaded_into_no_shared_context(
     buyer: Customer, secure: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """urllib3 loads it for each connection; two threads that do so at once end the process."""
-    monkeypatch.setattr(connections_module, "create_urllib3_context", None)
+    monkeypatch.setattr(certificates, "create_urllib3_context", None)
     cert = str(CERTIFICATE)
     indexes = (f"{secure.url}/simple",)
     content = read(buyer, indexes=indexes, cert=cert, client_cert=cert)

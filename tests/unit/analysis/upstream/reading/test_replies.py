@@ -186,6 +186,20 @@ def test_a_page_with_a_login_of_others_is_not_kept(
     assert not any(b"cret" in content for content in contents(buyer.place))
 
 
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_page_with_links_that_are_signed_is_not_kept(
+    buyer: Customer, is_json: bool
+) -> None:
+    """What stands behind the `?` of a link is as good as a password."""
+    stock(buyer, "1.0")
+    buyer.shop.files["up-2.0-py3-none-any.whl?X-Signature=cret"] = b""
+    buyer.shop.is_json = is_json
+    with buyer.library() as library:
+        find_releases("up", library)
+        assert library.cache.page(f"{buyer.shop.url}/simple/up/") is None
+    assert not any(b"cret" in content for content in contents(buyer.place))
+
+
 def test_two_logins_of_a_host_are_told_apart(buyer: Customer) -> None:
     """The files of a kept page are fetched with the login of its index."""
     stock(buyer, "1.0")
