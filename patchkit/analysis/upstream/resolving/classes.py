@@ -1,6 +1,7 @@
 """Tells what a class derives from, and what its body, decorators and bases set on it."""
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from patchkit.analysis.upstream.resolving import decorators
@@ -164,12 +165,16 @@ def _linearized(lookup: Lookup, value: Value) -> tuple[Value, ...]:
             order = mro(lookup, base)
         elif base.kind is Kind.OUTSIDE:
             order = (base, *_bases_outside(base))
-        # `object` is the last one in any order, and is added at the end.
-        orders.append([ancestor for ancestor in order if ancestor is not _OBJECT])
-    merged = merged_orders([*orders, bases])
+        orders.append(_without_object(order))
+    merged = merged_orders([*orders, _without_object(bases)])
     if merged is None:
         return (value, undecided("its bases have no consistent order"), _OBJECT)
     return (value, *merged, _OBJECT)
+
+
+def _without_object(order: Iterable[Value]) -> list[Value]:
+    """Leave out `object`, also one that is written down: it is the last one in any order."""
+    return [ancestor for ancestor in order if ancestor.dotted != _OBJECT.dotted]
 
 
 def _base(lookup: Lookup, node: ast.expr, value: Value) -> Value:

@@ -139,7 +139,8 @@ class ReleaseLookup(Lookup):
         cases = self.binding_cases(tree, name)
         if all(case.binding is None for case in cases):
             is_bound_later = name in tree.rebound_in_functions()
-            if is_bound_later or dynamic_binding(self, tree, name):
+            is_submodule = tree.is_package and self.has_module(f"{tree.name}.{name}")
+            if is_bound_later or is_submodule or dynamic_binding(self, tree, name):
                 return None
             return False
         for case in cases:

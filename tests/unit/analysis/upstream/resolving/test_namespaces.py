@@ -168,3 +168,12 @@ def test_the_search_of_a_text_finds_what_one_pattern_finds(text: str) -> None:
     """Its parts begin with a fixed text, and look back, as such searches are fastest."""
     source = text.encode()
     assert bool(may_reach(source)) == bool(REACHES.search(source))
+
+
+def test_a_star_import_of_a_package_may_bring_its_submodules() -> None:
+    """It brings those that are imported by then, unless an `__all__` says what it brings."""
+    modules = {"pkg__": "", "pkg__deep": "found = 1"}
+    assert resolve("from .pkg import *", "deep", **modules).state == "undecidable"
+    assert resolve("from .pkg import *", "gone", **modules).state == "absent"
+    modules["pkg__"] = "__all__ = []"
+    assert resolve("from .pkg import *", "deep", **modules).state == "absent"

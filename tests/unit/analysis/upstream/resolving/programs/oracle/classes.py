@@ -1375,3 +1375,42 @@ class Last(Other, Marking): ...
 
 
 class VeryLast(Last): ...
+
+
+# program: object among the bases
+# sure: C, D, E, F
+from typing import TYPE_CHECKING
+
+
+class B:
+    def __init__(self, a): ...
+
+    def run(self, a): ...
+
+
+if TYPE_CHECKING:
+    X = B
+else:
+    X = object
+Y = object
+
+
+class M(X): ...
+
+
+class N(object): ...
+
+
+class O(Y): ...
+
+
+class C(M, B): ...
+
+
+class D(N, B): ...
+
+
+class E(O, B): ...
+
+
+class F(B, object): ...
