@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.upstream.memory import resolve
 from analysis.upstream.resolving.real import RealPackage
 from patchkit.analysis.upstream.resolving.namespace_words import may_reach
 
