@@ -37,7 +37,11 @@ def open_package(name: str, library: Library) -> tuple[str, ReleaseSource]:
     path = Path(name)
     # `os.path`: unlike a `Path`, it raises no error for a name that is too long.
     if os.path.isdir(path):  # noqa: PTH112 - a Path may raise
-        return path.resolve().name, _open_folder(path)
+        try:
+            return path.resolve().name, _open_folder(path)
+        except OSError as error:  # such as of a file in `/proc`
+            place = f"{name}: {error.filename}"
+            raise UpstreamError(f"{place}: {error.strerror or error}") from error
     if os.path.isfile(path) or name.endswith(_ARCHIVES):  # noqa: PTH113 - a Path may raise
         if not os.path.isfile(path):  # noqa: PTH113 - a Path may raise
             raise UpstreamError(f"found no file {name!r}, expected a wheel")

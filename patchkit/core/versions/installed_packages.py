@@ -18,13 +18,13 @@ def distributions_by_package() -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for distribution in distributions():
         try:
-            name = distribution.metadata["Name"]
+            metadata = distribution.metadata
             packages = dict.fromkeys(_packages_of(distribution))
         except (OSError, ValueError, csv.Error):
             continue
-        if name:
+        if "Name" in metadata:
             for package in packages:
-                names.setdefault(package, []).append(name)
+                names.setdefault(package, []).append(metadata["Name"])
     return names
 
 

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from patchkit.analysis.upstream.reading.replies import (
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.errors import UpstreamError
 
+_PATIENCE = 300.0
+"""Seconds for a page, or a part of a file; whole files may take longer."""
 _PIECE = 1 << 16
 """Bytes that are read at a time, if the server sends as many."""
 _GAP = 32 << 10
@@ -151,15 +154,22 @@ class Web:
 
         Returns:
             The reply; its body is read only if the status is 200, or 206 for a part.
+
+        Raises:
+            UpstreamError: It takes minutes, though the server never stops.
         """
         expected = _PARTIAL if "Range" in headers else _OK
         with self._connections.answer(method, url, headers) as (response, final_url):
             body = bytearray()
+            began = time.monotonic()
             if response.status == expected:
                 for piece in self._pieces(response, final_url):
                     body += piece
                     if len(body) > limit:
                         break
+                    if time.monotonic() - began > _PATIENCE:
+                        reason = f"takes more than {_PATIENCE:.0f} s"
+                        raise UpstreamError(f"{shown(final_url)} {reason}")
             lower = {name.lower(): value for name, value in response.headers.items()}
             return Reply(response.status, final_url, lower, bytes(body[: limit + 1]))
 

@@ -249,9 +249,9 @@ def test_a_malformed_field_is_named(
             "a number from 1 to 100,000",
         ),
         (
-            AddField("m:C", "n", "-" * 5_000 + "1", 0),
+            AddField("m:C", "n", "(" * 5_000, 0),
             "changes[1] AddField type",
-            "'---",
+            "'(((",
             "the text of one",
         ),
         (

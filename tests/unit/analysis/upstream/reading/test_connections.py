@@ -17,6 +17,7 @@ from analysis.upstream import archives
 from analysis.upstream.server import Shop, serving
 from analysis.upstream.shops import WHEEL
 from patchkit.analysis.upstream.reading import certificates, watchdog
+from patchkit.analysis.upstream.reading import web as web_module
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.replies import StatusError
 from patchkit.analysis.upstream.reading.settings import PipSettings
@@ -265,6 +266,31 @@ def test_a_log_of_keys_that_cannot_be_written_is_an_error(
     refused = pytest.raises(UnreachableError, match="/nowhere/keys")
     with closing(Web(PipSettings())) as web, refused:
         web.get("https://127.0.0.1:9/", {}, 10)
+
+
+def test_a_page_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is fast enough, and never comes to an end."""
+    monkeypatch.setattr(web_module, "_PATIENCE", 0.2)
+    is_over = threading.Event()
+
+    def pour(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while not is_over.wait(0.02):
+                connection.sendall(b"." * (1 << 12))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=pour, args=(server,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/simple"
+        refused = pytest.raises(UpstreamError, match="/simple takes more than 0 s")
+        settings = PipSettings(timeout=5, retries=0)
+        with closing(Web(settings)) as web, ending_in(60), refused:
+            web.get(url, {}, 1 << 30)
+        is_over.set()
+        thread.join()
 
 
 def test_an_invalid_url_is_an_error() -> None:
