@@ -173,7 +173,10 @@ def _anagram_of_known(name: str) -> str:
     """Return the engine or installed distribution whose name has the same letters; '' for none."""
     if len(name) < _SHORTEST:
         return ""
-    for other in _known_names(tuple(sys.path)):
+    known = _known_names(tuple(sys.path))
+    if name in known:  # an engine that is not installed here
+        return ""
+    for other in known:
         if sorted(other) == sorted(name):
             return other
     return ""

@@ -20,7 +20,7 @@ def distributions_by_package() -> dict[str, list[str]]:
         try:
             metadata = distribution.metadata
             packages = dict.fromkeys(_packages_of(distribution))
-        except (OSError, ValueError, csv.Error):
+        except (OSError, ValueError, TypeError, csv.Error):
             continue
         if "Name" in metadata:
             for package in packages:

@@ -140,6 +140,7 @@ def test_a_change_that_waits_for_an_import_requires_nothing(world: World) -> Non
         ("('upstream>=1', 'packaging')", "packagin>=1", "packaging"),
         ("('upstream>=1', 'pakcaging>=2')", "", "packaging"),
         ("('upstream>=1', 'vlml>=2')", "", "vllm"),
+        ("('upstream>=1', 'vllm>=2')", "", ""),
         ("('upstream>=1', 'packagings>=2')", "", ""),
         ("('upstream>=1', 'packagin>=2')", "", ""),
     ],

@@ -69,6 +69,8 @@ def test_a_distribution_leads_to_its_package() -> None:
         ("top_level.txt", b"\xff\xfe"),
         ("RECORD", b"other/a.py,sha256=\xff,\n"),
         ("RECORD", b"other/a.py,sha256=0,x\n"),
+        ("RECORD", b"other/a.py,,\n\nother/b.py,,\n"),
+        ("RECORD", b"other/a.py,,,,,\n"),
         ("RECORD", b"x" * 200_000 + b",,\n"),
     ],
 )
