@@ -40,6 +40,8 @@ _WIDEST = 120
 _GAP = 2
 _LABEL_WIDTH = 11
 """The width of the label before a finding, `  PK104` and `  warning`."""
+_NARROWEST = 20
+"""The width of the text beside it, however narrow the terminal is."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -167,7 +169,7 @@ def _print_group(group: FindingGroup, report: Report, console: Console) -> None:
     severity = view.severity_label(finding.severity)
     style = SEVERITY_STYLES[finding.severity]
     labels = [finding.code.code, severity]
-    width = console.width - _LABEL_WIDTH
+    width = max(_NARROWEST, console.width - _LABEL_WIDTH)
     for number, line in enumerate(_group_lines(group, report, width)):
         label = ""
         if number < len(labels):

@@ -319,7 +319,7 @@ def test_fit_says_how_many_releases_are_compatible(
     assert capsys.readouterr().out.endswith(f"  {text}")
 
 
-@pytest.mark.parametrize("width", ["60", "80"])
+@pytest.mark.parametrize("width", ["1", "8", "60", "80"])
 def test_a_name_to_copy_is_on_one_line(
     width: str,
     world: World,
