@@ -18,6 +18,8 @@ NEARLY_EQUAL = 0.9
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _TRIED = 8
 """How many words of a text are looked up at most, the most similar first."""
+_SLIP = 2
+"""How many letters more or less a word may have; it begins or ends with as many of a name."""
 _OFFERED = 2
 """How many names a message offers at most."""
 
@@ -183,7 +185,9 @@ def _verified(
     holder = target.holder
     prefix = f"{holder.qualname}." if holder.qualname else ""
     name = target.qualname.removeprefix(prefix)
-    words = {word.decode(errors="replace") for word in _WORD.findall(text)}
+    wanted = name.encode()
+    slips = {word for word in _WORD.findall(text) if _may_be_slip(word, wanted)}
+    words = {word.decode(errors="replace") for word in slips}
     words = {word for word in words if word.isidentifier()}
     candidates = (words | defined) - {name}
     similar: list[Target] = []
@@ -194,6 +198,15 @@ def _verified(
         if len(similar) == _OFFERED:
             break
     return similar
+
+
+def _may_be_slip(word: bytes, name: bytes) -> bool:
+    """Whether a word is about as long as a name and begins or ends like it: others take seconds."""
+    if abs(len(word) - len(name)) > _SLIP:
+        return False
+    if word[:1] == name[:1] and word[-1:] == name[-1:]:
+        return True
+    return word[:_SLIP] == name[:_SLIP] or word[-_SLIP:] == name[-_SLIP:]
 
 
 def _in_similar_classes(
