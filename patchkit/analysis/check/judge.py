@@ -220,8 +220,12 @@ class Judge:
         place = Target(self._row.body, change.by)
         node = self._pack.definition(self._row, change.by)
         takes_none = takes_no_arguments(self._pack.as_release.resolver, place, ours)
-        is_in_class = self._facts(change.place.holder).kind == Kind.CLASS
-        method = facts if is_in_class else None
+
+        def method() -> Facts | None:
+            # The holder was not looked up with the targets, and that takes milliseconds.
+            is_in_class = self._facts(change.place.holder).kind == Kind.CLASS
+            return facts if is_in_class else None
+
         yield from wrapper_faults(change.by, ours, node, method, takes_none=takes_none)
         if self._has_bare_super(change.by):
             message = (

@@ -1,7 +1,7 @@
 """Judges the function of a Wrap: whether it takes what it is called with, and passes that on."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import Parameter
 
 from patchkit.analysis.check import codes
@@ -26,7 +26,7 @@ def wrapper_faults(
     name: str,
     wrapper: Facts,
     node: ast.AST | None,
-    method: Facts | None,
+    method: Callable[[], Facts | None],
     *,
     takes_none: bool,
 ) -> Iterator[Fault]:
@@ -36,7 +36,7 @@ def wrapper_faults(
         name: The name of the function, or of the class, in the body.
         wrapper: What it is.
         node: Its definition, if there is one.
-        method: What it wraps, if that stands on a class.
+        method: Returns what it wraps, if that stands on a class; called for few wrappers.
         takes_none: Whether it is a class that surely takes no arguments.
 
     Yields:
@@ -56,9 +56,9 @@ def wrapper_faults(
         convention = ", ".join(_CONVENTION)
         message = f"{takes} has to take ({convention}): {refusal}"
         yield Fault(codes.SIGNATURE_CHANGED, message, REWRITE, name)
-    elif isinstance(node, DEFS) and wrapper.is_sure and _is_bound(method):
+    elif isinstance(node, DEFS) and wrapper.is_sure:
         names = _names_of_passed_twice(node)
-        if names:
+        if names and _is_bound(method()):
             wrapped, instance, args = names
             message = (
                 f"found {wrapped}({instance}, *{args}, …) in {name}, which passes the instance "
