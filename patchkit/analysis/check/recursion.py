@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from patchkit.analysis.check import codes
 from patchkit.analysis.check.findings import REWRITE, Fault
@@ -82,14 +83,7 @@ def of_function(
     """
     if not isinstance(node, ast.FunctionDef) or node.decorator_list or tree is None:
         return
-    if returned_by(node) != PLAIN_RESULT or _may_put(node, change.place.qualname):
-        return
-    last_name = change.place.qualname.rpartition(".")[2]
-    calls = [
-        call
-        for call in _certain_calls(node)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == last_name
-    ]
+    calls = _calls_of(node, change.place.qualname.rpartition(".")[2])
     if not calls:  # nearly always; the uses take longer to read
         return
     package = change.place.module.partition(".")[0]
@@ -112,13 +106,24 @@ def of_function(
             return
 
 
+@lru_cache(maxsize=1024)  # a row is judged in each release, and its body is the same
+def _calls_of(node: ast.FunctionDef, name: str) -> tuple[ast.Call, ...]:
+    """Return the calls of an attribute of a name that a function always makes as it stands there."""
+    if returned_by(node) != PLAIN_RESULT or _may_put(node, name):
+        return ()
+    return tuple(
+        call
+        for call in _certain_calls(node)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == name
+    )
+
+
 def _dotted_name(target: Target) -> str:
     return str(target).replace(":", ".")
 
 
-def _may_put(node: ast.FunctionDef, qualname: str) -> bool:
-    """Whether a function may put something at a target before it calls that."""
-    name = qualname.rpartition(".")[2]
+def _may_put(node: ast.FunctionDef, name: str) -> bool:
+    """Whether a function may put something at an attribute before it calls that."""
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr == name:
             if not isinstance(part.ctx, ast.Load):

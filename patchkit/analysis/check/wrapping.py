@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from inspect import Parameter
 
 from patchkit.analysis.check import codes
@@ -108,6 +109,7 @@ def _is_bound(method: Facts | None) -> bool:
     return method.kind in _BOUND and name not in _SPECIAL
 
 
+@lru_cache(maxsize=1024)  # a row is judged in each release, and its body is the same
 def _names_of_passed_twice(node: Def) -> tuple[str, str, str] | None:
     """Find a call of the original with the instance in front: `wrapped(instance, *args)`.
 
