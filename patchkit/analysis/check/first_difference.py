@@ -49,7 +49,8 @@ def first_difference(old: str, text: str, first_line: int) -> LineDifference | N
         return None
     start = _line(text, compared.tokens[match.span.start])
     end = start + old.strip().count("\n")
-    numbered = list(enumerate(text.split("\n"), start=first_line))[start - 1 : end]
+    shown = text.split("\n")[start - 1 : end]
+    numbered = enumerate(shown, start=first_line + start - 1)
     excerpt = "\n".join(f"{number:6d}  {line}" for number, line in numbered)
     what = f"line {_line(old, ours)} of old"
     following = compared.tokens[match.span.stop :]
@@ -74,12 +75,18 @@ def _longest_beginning(
 ) -> tuple[Match | None, int]:
     """Find the longest beginning of a fragment that occurs: where it does, and its length."""
     match = None
-    for length in range(1, len(fragment) + 1):
+    # Where a beginning occurs, all shorter ones do: so half of what is left is tried at a time.
+    shortest = 0
+    longest = len(fragment)
+    while shortest < longest:
+        length = (shortest + longest + 1) // 2
         matches = matching.find(fragment[:length], compared)
-        if not matches:
-            return match, length - 1
-        match = matches[0]
-    return match, len(fragment)
+        if matches:
+            match = matches[0]
+            shortest = length
+        else:
+            longest = length - 1
+    return match, shortest
 
 
 def _depths(

@@ -108,7 +108,7 @@ def of_function(
 
 @lru_cache(maxsize=1024)  # a row is judged in each release, and its body is the same
 def _calls_of(node: ast.FunctionDef, name: str) -> tuple[ast.Call, ...]:
-    """Return the calls of an attribute of a name that a function always makes as it stands there."""
+    """Return the calls of attributes of a name that a function makes whenever it is called."""
     if returned_by(node) != PLAIN_RESULT or _may_put(node, name):
         return ()
     return tuple(

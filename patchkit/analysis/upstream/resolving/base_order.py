@@ -54,15 +54,20 @@ def merged_orders(orders: list[list[Value]]) -> list[Value] | None:
     behind = Counter(key for order in remaining for key, _ in order[:-1])
     remaining = [order for order in remaining if order]
     while remaining:
-        head = next((one[-1] for one in remaining if not behind[one[-1][0]]), None)
-        if head is None:
+        heads = [order[-1] for order in remaining]
+        free = [(key, value) for key, value in heads if not behind[key]]
+        if not free:
             return None
-        merged.append(head[1])
+        key, value = free[0]
+        merged.append(value)
         for order in remaining:
-            if order[-1][0] == head[0]:
-                order.pop()
-                if order:
-                    behind[order[-1][0]] -= 1
+            head, _ = order[-1]
+            if head != key:
+                continue
+            order.pop()
+            if order:
+                following, _ = order[-1]
+                behind[following] -= 1
         remaining = [order for order in remaining if order]
     return merged
 
