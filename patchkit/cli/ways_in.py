@@ -5,7 +5,6 @@ import site
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from patchkit.cli.report.here import HealthLine
 from patchkit.core.engines.engine import Engine
 from patchkit.core.engines.entry_points import own_engines
 from patchkit.core.versions.installed import Versions
+from patchkit.core.versions.plain_metadata import entry_points_of
 from patchkit.core.versions.requirements import satisfies
 from patchkit.errors import VersionError
 from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look
@@ -182,7 +182,7 @@ def _plugin_names(engine: Engine) -> list[str]:
     """Return the names under which patchkit is installed as a plugin of an engine."""
     names: set[str] = set()
     for group in engine.plugin_groups:
-        for entry in entry_points(group=group):
+        for entry in entry_points_of(group):
             if entry.value.startswith("patchkit."):
                 names.add(entry.name)
     return sorted(names)

@@ -6,13 +6,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable
-from importlib.metadata import (
-    Distribution,
-    FileHash,
-    PackageNotFoundError,
-    distribution,
-    distributions,
-)
+from importlib.metadata import Distribution, FileHash
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +14,7 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource, is_python
 from patchkit.authoring.diffs.diff_files import Differing
 from patchkit.authoring.diffs.diff_paths import MODULE
 from patchkit.authoring.scaffold.files import PlannedFile, write
+from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _HASHES = ("sha256", "sha384", "sha512")
@@ -85,12 +80,11 @@ class EditedInstallation:
     """
 
     def __init__(self, name: str) -> None:
-        try:
-            installed = distribution(name)
-        except PackageNotFoundError:
+        installed = next(readable_distributions(name=name), None) if name else None
+        if installed is None:
             raise UpstreamError(
                 f"found no installed distribution {name!r}, expected a name that 'pip list' has"
-            ) from None
+            )
         # By path in RECORD, the Python files whose hash it has; and the paths of all files in it.
         self._files: dict[str, _InstalledFile] = {}
         self._recorded: set[str] = set()
@@ -165,7 +159,7 @@ class EditedInstallation:
                     added[path] = file
         if added:
             # Nobody has added a file that another distribution has brought along.
-            for distribution_here in distributions():
+            for distribution_here in readable_distributions():
                 try:
                     rows = _record_of(distribution_here, "another distribution")
                 except UpstreamError:

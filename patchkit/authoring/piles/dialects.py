@@ -8,13 +8,13 @@ statement and the code around it, and returns the placements of the statement.
 
 import ast
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import NamedTuple, TypeGuard
 
 from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.authoring.piles.hooks import hooked
 from patchkit.authoring.piles.pile_reader import Dialect, PileReader
 from patchkit.authoring.piles.placements import Placement, StatementContext
+from patchkit.core.versions.plain_metadata import entry_points_of
 from patchkit.errors import ScaffoldError
 
 GROUP = "patchkit.dialects"
@@ -29,7 +29,7 @@ def dialects() -> list[Dialect]:
         ScaffoldError: A dialect cannot be loaded.
     """
     loaded: list[Dialect] = [registered, of_class, hooked]
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points_of(GROUP):
         try:
             loaded.append(entry.load())
         except Exception as error:

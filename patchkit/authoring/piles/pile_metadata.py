@@ -11,6 +11,7 @@ from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.installed_packages import distributions_by_package
+from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import RequirementError, ScaffoldError
 
@@ -63,10 +64,10 @@ def metadata_of(pile: str) -> PileMetadata:
         return _of_project(path.resolve())
     if pile.endswith(".whl") and path.is_file():
         return _of_wheel(path)
-    distributions = distributions_by_package().get(pile)
-    if not distributions:
+    names = distributions_by_package().get(pile)
+    if not names:
         return PileMetadata()
-    return _of_distribution(Distribution.from_name(distributions[0]))
+    return _of_distribution(next(readable_distributions(name=names[0])))
 
 
 def _of_wheel(wheel: Path) -> PileMetadata:

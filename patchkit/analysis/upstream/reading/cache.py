@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from patchkit.analysis.upstream.reading.plain_files import read_plain
+from patchkit.core.plain_files import read_plain
 from patchkit.errors import UpstreamError
 
 MAX_BYTES = 1 << 30

@@ -17,7 +17,6 @@ from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
 from patchkit.analysis.upstream.reading.connections import NEVER_READ
-from patchkit.analysis.upstream.reading.plain_files import read_plain
 from patchkit.analysis.upstream.reading.replies import (
     StatusError,
     joined,
@@ -31,6 +30,7 @@ from patchkit.analysis.upstream.reading.replies import (
 )
 from patchkit.analysis.upstream.reading.settings import PipSettings
 from patchkit.analysis.upstream.reading.web import Web
+from patchkit.core.plain_files import read_plain
 from patchkit.core.versions.requirements import canonical
 from patchkit.errors import UnreachableError, UpstreamError
 

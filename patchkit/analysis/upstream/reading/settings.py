@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from patchkit.analysis.upstream.reading.plain_files import read_plain
 from patchkit.analysis.upstream.reading.replies import masked
+from patchkit.core.plain_files import read_plain
 from patchkit.errors import SettingsError, UpstreamError
 
 T = TypeVar("T")
@@ -33,6 +33,8 @@ _PYPI = re.compile(r"^PyPI = PackageIndex\(\s*[\"'](https://[^\"']+)", re.MULTIL
 _ETC = Path("/etc")
 _MAX_FILE = 64 << 20
 """Bytes that one of pip's files may have."""
+_MOST_RETRIES = 20
+"""By then, a request has waited for half an hour between its tries."""
 _SWITCH = dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True)
 _SWITCH |= dict.fromkeys(("n", "no", "f", "false", "off", "0"), False)
 """The ways to write yes and no that pip accepts."""
@@ -49,7 +51,7 @@ class PipSettings(NamedTuple):
         client_cert: The file of a certificate to show to servers.
         proxy: URL of the proxy for all requests; None for the proxies of the environment.
         timeout: Seconds to wait for a server; 0 for no limit.
-        retries: How often to try again.
+        retries: How often to try again, at most 20 times.
     """
 
     indexes: tuple[str, ...] = ()
@@ -94,7 +96,7 @@ class PipSettings(NamedTuple):
             client_cert=values.text("client-cert"),
             proxy=values.text("proxy"),
             timeout=values.number("timeout", "15"),
-            retries=values.whole_number("retries", "5"),
+            retries=min(values.whole_number("retries", "5"), _MOST_RETRIES),
         )
 
     def trusts(self, host: str, port: int) -> bool:

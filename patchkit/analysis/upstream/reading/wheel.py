@@ -21,9 +21,9 @@ from patchkit.analysis.upstream.reading.archive import (
     check_name,
 )
 from patchkit.analysis.upstream.reading.files import check_size, is_listed, is_python
-from patchkit.analysis.upstream.reading.plain_files import open_plain
 from patchkit.analysis.upstream.reading.replies import NoRangesError
 from patchkit.analysis.upstream.reading.web import RemoteContent
+from patchkit.core.plain_files import open_plain
 from patchkit.errors import UpstreamError
 
 MAX_DIRECTORY = 16 << 20

@@ -112,6 +112,12 @@ def test_a_named_file_replaces_the_users_own(tmp_path: Path) -> None:
     assert read(tmp_path, PIP_CONFIG_FILE=str(tmp_path / "missing")).proxy == "user"
 
 
+def test_nobody_tries_for_ever(tmp_path: Path) -> None:
+    """The number of retries has a limit, as each may wait for two minutes."""
+    assert read(tmp_path, PIP_RETRIES="7").retries == 7
+    assert read(tmp_path, PIP_RETRIES="99999999999").retries == 20
+
+
 def test_dev_null_turns_files_off(tmp_path: Path) -> None:
     """`PIP_CONFIG_FILE=/dev/null` means no file at all."""
     write(places(tmp_path)["venv"], "[global]", "proxy = venv")

@@ -7,7 +7,6 @@ from typing import BinaryIO
 
 from patchkit.errors import UpstreamError
 
-NOT_PLAIN = "it is no regular file"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """How a file is opened: a pipe that nobody writes to is opened at once, and then refused."""
 
@@ -28,7 +27,7 @@ def open_plain(file: Path) -> BinaryIO:
     number = os.open(file, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise UpstreamError(NOT_PLAIN)
+            raise UpstreamError("it is no regular file")
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
@@ -54,7 +53,8 @@ def read_plain(file: Path, limit: int) -> bytes:
         size = os.fstat(stream.fileno()).st_size
         content = b""
         if size <= limit:
-            content = stream.read(limit + 1)
+            # None: it would be waited for, as `/proc/kmsg` is, which is called a regular file.
+            content = stream.read(limit + 1) or b""
     if max(size, len(content)) > limit:
         raise UpstreamError(f"it has more than {limit:,} bytes")
     return content
