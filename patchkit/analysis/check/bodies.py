@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.use import Use, UseGuard
 from patchkit.core.rows.declaration import Row
 from patchkit.core.rows.target import Target

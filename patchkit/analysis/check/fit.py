@@ -19,8 +19,8 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import Progress, tried, worker_threads
 from patchkit.analysis.upstream.resolving.module_tree import module_name
 from patchkit.analysis.uses.assignments import with_assigned
+from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.packages import content_hash, modules_of
-from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
 from patchkit.core.record import grouped
 from patchkit.core.rows.target import Target

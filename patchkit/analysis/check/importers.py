@@ -8,8 +8,8 @@ from patchkit.analysis.check.findings import Finding
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.resolving.module_tree import module_name
+from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.packages import modules_of
-from patchkit.analysis.uses.reader import uses_of
 from patchkit.analysis.uses.use import Use
 from patchkit.core.rows.declaration import Decorate, Replace, SetByCall, Wrap
 from patchkit.core.rows.target import Target

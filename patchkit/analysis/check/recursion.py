@@ -15,7 +15,7 @@ from patchkit.analysis.upstream.resolving.code_kinds import (
 )
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 from patchkit.core.rows.declaration import Replace
 from patchkit.core.rows.target import Target
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Collection, Mapping
 
 from patchkit.analysis.upstream.resolving.syntax import dotted
+from patchkit.analysis.uses.statements import text_of
 from patchkit.analysis.uses.texts import imported_by_call
 from patchkit.analysis.uses.use import Call
 from patchkit.core.rows.target import Target
@@ -107,6 +108,25 @@ def member(owner: Target, name: str) -> Target:
     if owner.qualname:
         qualname = f"{owner.qualname}.{name}"
     return Target(owner.module, qualname)
+
+
+def registered_in(node: ast.Call) -> tuple[ast.expr, str] | None:
+    """Return what a call such as `up.E.register("X", value)` adds, by its name, to a class.
+
+    Args:
+        node: The call.
+
+    Returns:
+        The class and the new name, `*` where that is no literal; None if the call is another one.
+        `register(value)` is another one: `abc.ABC` has it, and it adds no name.
+    """
+    method = node.func
+    if not isinstance(method, ast.Attribute) or method.attr != "register":
+        return None
+    if not node.args or len(node.args) + len(node.keywords) < 2:
+        return None
+    name = text_of(node.args[0]) or "*"
+    return method.value, name
 
 
 def call_of(node: ast.Call) -> Call:

@@ -1,20 +1,14 @@
-"""Lists what a file uses of some import packages (*upstream*), without running the file."""
+"""Reads what one file uses of some import packages (*upstream*), without running the file."""
 
 import ast
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import DEFS, Signature, dotted
 from patchkit.analysis.uses import texts
-from patchkit.analysis.uses.assignments import (
-    MODULE_SCOPE,
-    Assignment,
-    dotted_path,
-    provided_by,
-    with_assigned,
-)
+from patchkit.analysis.uses.assignments import MODULE_SCOPE, Assignment, dotted_path
 from patchkit.analysis.uses.expressions import (
     call_of,
     import_in,
@@ -22,11 +16,11 @@ from patchkit.analysis.uses.expressions import (
     is_super_call,
     makes_annotations_lazy,
     member,
+    registered_in,
     target_of,
 )
 from patchkit.analysis.uses.members import members_of
 from patchkit.analysis.uses.put_functions import functions_put
-from patchkit.analysis.uses.put_modules import PutModules
 from patchkit.analysis.uses.scopes import (
     Guarding,
     Guards,
@@ -47,40 +41,17 @@ from patchkit.core.rows.target import Target
 _FUNCTIONS = (*DEFS, ast.Lambda)
 
 
-def uses_of(trees: Iterable[ModuleTree], roots: Collection[str]) -> list[Use]:
-    """List what files use of some import packages.
-
-    Args:
-        trees: The files.
-        roots: The names of the import packages.
-
-    Returns:
-        The uses. A use of `up.x` also counts as guarded if one of the files assigns `up.x`, and
-        has not read it before: then `up.x` exists, whatever the release has.
-    """
-    uses: list[Use] = []
-    provided: set[str] = set()  # names that exist because the files assign them
-    attributes: set[str] = set()  # names of all other attributes that they read
-    put = PutModules(roots)
-    for tree in trees:
-        put.read(tree)
-        reader = _Reader(tree, frozenset(roots))
-        reader.read()
-        uses += reader.uses
-        scoped = zip(reader.uses, reader.scopes, strict=True)
-        provided |= provided_by(reader.assignments, scoped)
-        attributes |= reader.attributes
-    uses = list(with_assigned(uses, provided | put.names()))
-    return [use.marked_if_read(attributes) for use in uses]
-
-
-class _Reader:
+class FileReader:
     """Walks through one file, statement by statement, and collects what it uses of upstream.
 
     `uses` are its uses, `scopes` the number of the function that each runs in, `assignments` what
     it assigns in upstream, and `attributes` the names of attributes that it reads of anything else.
     As in `ast.NodeVisitor`, the method for a kind of node is named after its class, here with one
     underscore.
+
+    Args:
+        tree: The file.
+        roots: The names of the import packages.
     """
 
     def __init__(self, tree: ModuleTree, roots: frozenset[str]) -> None:
@@ -109,6 +80,7 @@ class _Reader:
         self.attributes: set[str] = set()
 
     def read(self) -> None:
+        """Read the whole file."""
         self._block(self._tree.tree.body)
 
     def _is_upstream(self, target: Target) -> bool:
@@ -312,8 +284,16 @@ class _Reader:
         else:
             self._visit(node.func)
         self._use_by_name(node)
+        self._registration(node)
         for argument in (*node.args, *node.keywords):
             self._visit(argument)
+
+    def _registration(self, node: ast.Call) -> None:
+        """Read `up.E.register("X", value)` as an assignment of `up.E.X`."""
+        registered = registered_in(node)
+        owner = self._target_of(registered[0]) if registered else None
+        if registered and owner and owner.qualname:
+            self._assigned(f"{dotted_path(owner)}.{registered[1]}")
 
     def _method_of_super(self, node: ast.Call, method: ast.Attribute) -> None:
         """Read `super().method(…)` as a call of the base's method.

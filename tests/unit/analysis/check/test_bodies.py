@@ -15,7 +15,7 @@ from patchkit.analysis.check.checking import Check
 from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.packages import packages_of
 from patchkit.analysis.check.packs import PackSource, read_packs
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 from patchkit.core.lock.format import Lock
 from patchkit.registry import OPTIONAL_PACKS
 from patchkit.settings import Settings

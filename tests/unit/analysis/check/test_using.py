@@ -23,7 +23,7 @@ from patchkit.analysis.check.packs import read_packs
 from patchkit.analysis.upstream.facts import Facts
 from patchkit.analysis.upstream.reading.archive import Archived
 from patchkit.analysis.upstream.reading.cache import Cache, default_directory
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 from patchkit.cli import main
 from patchkit.core.lock.format import Lock
 from patchkit.settings import Settings

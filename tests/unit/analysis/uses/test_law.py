@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 
 NAMES = st.sampled_from(["C", "D", "m"])
 IMPORTS = st.one_of(

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
+from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.put_modules import PutModules
-from patchkit.analysis.uses.reader import uses_of
 
 SETDEFAULT = "def put(name, module):\n    sys.modules.setdefault(name, module)\n"
 

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
-from patchkit.analysis.uses.reader import uses_of
+from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.use import Use
 
 DEEP = " + 1" * 900
@@ -321,7 +321,15 @@ def test_a_module_that_a_file_puts_into_sys_modules() -> None:
     ("call", "guarded"),
     [
         ("extend_enum(C, 'X', 1)", True),
-        ("C.register('X', 1)", False),
+        ("C.register('X', 1)", True),
+        ("C.register('X', value=1)", True),
+        ("C.register(name.upper(), 1)", True),
+        ("C.register('Y', 1)", False),
+        ("C.register('X')", False),  # as that of `abc.ABC`, which adds no name
+        ("C.register(Mine)", False),
+        ("C.D.register('X', 1)", False),
+        ("mine.register('X', 1)", False),
+        ("C.unregister('X', 1)", False),
         ("extend_enum(C, 'Y', 1)", False),
         ("extend_enum('C', 'X', 1)", False),
         ("isinstance(C, X)", False),
