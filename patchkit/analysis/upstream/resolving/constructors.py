@@ -1,27 +1,23 @@
 """Tells how classes are called, and which methods dataclasses and the like generate."""
 
 import ast
-from collections.abc import Sequence
 from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
-from patchkit.analysis.upstream.resolving.annotation_marks import (
-    CLASS_VAR,
-    KEYWORDS,
-    mark_of,
-)
 from patchkit.analysis.upstream.resolving.classes import (
     SPREAD,
-    ClassEffects,
     body_bindings,
     class_effects,
     mro,
 )
+from patchkit.analysis.upstream.resolving.constructor_fields import (
+    changes_annotations,
+    init_signature,
+    new_signature,
+)
 from patchkit.analysis.upstream.resolving.field_calls import (
     DATACLASSES,
-    Field,
-    option_value,
 )
 from patchkit.analysis.upstream.resolving.fields import flavour
 from patchkit.analysis.upstream.resolving.machinery import (
@@ -33,10 +29,8 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     metaclass,
 )
 from patchkit.analysis.upstream.resolving.syntax import (
-    SCOPES,
     Signature,
     parameter,
-    walk,
 )
 from patchkit.analysis.upstream.resolving.values import (
     Kind,
@@ -96,6 +90,14 @@ _STATE_METHODS = frozenset({"__getstate__", "__setstate__"})
 """Methods that a dataclass gets if it is frozen and has slots."""
 _PACKAGES = {"attrs": "attr", "pydantic": "pydantic", "unknown": "pydantic"}
 """The package whose decorator makes a class of a flavour."""
+_INIT_OF_PYDANTIC = Signature(
+    [
+        parameter("__dataclass_self__", Parameter.POSITIONAL_OR_KEYWORD),
+        parameter("args", Parameter.VAR_POSITIONAL),
+        parameter("kwargs", Parameter.VAR_KEYWORD),
+    ]
+)
+"""How the `__init__` of a dataclass of pydantic is called, which validates the arguments."""
 _CALLED_BY_INIT = frozenset({"", "attrs", "ctypes", *DATACLASSES})
 """Flavours of classes that pass what they are called with to `__init__`."""
 
@@ -115,10 +117,13 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
         return value.signature
     if not value.is_sure or metaclass(lookup, value) is not None:
         return None
-    if flavour(lookup, value) not in _CALLED_BY_INIT:
+    kind = flavour(lookup, value)
+    if kind not in _CALLED_BY_INIT and kind != "namedtuple":
         return None
     if _has_own_signature(lookup, value):
         return None
+    if kind == "namedtuple":
+        return _named_tuple_call(lookup, value)
     makers = lookup.member(value, "__new__")
     initializers = lookup.member(value, "__init__")
     if not all(map(_leaves_arguments_to_init, makers)):
@@ -128,7 +133,31 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     init = initializers[0]
     if init.signature is None or not init.is_sure:
         return None
+    if init.signature == _INIT_OF_PYDANTIC and kind == "pydantic":
+        return _call_of_pydantic(lookup, value)
     return init.signature.bound()
+
+
+def _call_of_pydantic(lookup: Lookup, value: Value) -> Signature | None:
+    """Return how a dataclass of pydantic is called; None for a class that derives from one."""
+    if class_effects(lookup, value).flavour != "pydantic":
+        return None
+    signature = init_signature(lookup, value)
+    return None if signature is None else signature.bound()
+
+
+def _named_tuple_call(lookup: Lookup, value: Value) -> Signature | None:
+    """Return how a named tuple is called; None for a class that derives from one.
+
+    A class below a named tuple may have an `__init__` or `__new__` of its own.
+    """
+    makers = lookup.member(value, "__new__")
+    if len(makers) != 1 or not fields.is_direct(lookup, value):
+        return None
+    maker = makers[0]
+    if maker.signature is None or not maker.is_sure:
+        return None
+    return maker.signature.bound()
 
 
 def _has_own_signature(lookup: Lookup, value: Value) -> bool:
@@ -177,23 +206,41 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     # `@dataclass(init=…)` may generate none.
     has_known_options = SPREAD not in effects.options and "init" not in effects.options
     if name == "__init__" and is_known and has_known_options:
-        signature = _init_signature(lookup, owner)
-        method_name = f"{owner.class_statement.name}.__init__.__"
-        if method_name.encode() in owner.module_tree.source:
-            signature = (
-                None  # code sets its defaults, or what its signature is read from
-            )
-        reason = f"written by the {kind}"
-        method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
-        return replace(method, signature=signature, is_sure=signature is not None)
+        method = _generated(owner, name, init_signature(lookup, owner), kind)
+        if kind == "pydantic" and method.signature is not None:
+            return replace(method, signature=_INIT_OF_PYDANTIC)
+        return method
+    if name == "__new__" and kind == "namedtuple" and fields.is_direct(lookup, owner):
+        return _generated(owner, name, new_signature(lookup, owner), kind)
     set_besides = _set_besides(lookup, owner, name)
     if set_besides is not None:
         return set_besides
+    if kind == "namedtuple" and changes_annotations(owner):
+        return undecided(f"the fields of {owner.qualname} may have {name}")
     if name in _WRITTEN[kind]:
         return undecided(f"the {kind} may write {name}")
     if name == "__hash__":
         return _hash_of_compared(lookup, owner)
     return None
+
+
+def _generated(
+    owner: Value, name: str, signature: Signature | None, kind: str
+) -> Value:
+    """Return a generated method of a class, unsure if its signature is not known.
+
+    Args:
+        owner: The class.
+        name: The name of the method.
+        signature: Its signature, as far as the fields of the class tell.
+        kind: The flavour of the class.
+    """
+    method_name = f"{owner.class_statement.name}.{name}.__"
+    if method_name.encode() in owner.module_tree.source:
+        signature = None  # code sets its defaults, or what its signature is read from
+    reason = f"written by the {kind}"
+    method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
+    return replace(method, signature=signature, is_sure=signature is not None)
 
 
 def _hash_of_compared(lookup: Lookup, owner: Value) -> Value | None:
@@ -237,110 +284,3 @@ def _set_besides(lookup: Lookup, owner: Value, name: str) -> Value | None:
     if may_be_set(package, name) or (has_slots and name in _STATE_METHODS):
         return undecided(f"the decorator of {owner.qualname} may set {name}")
     return None
-
-
-def _init_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Return the signature of a dataclass's `__init__`; None if a field is not known."""
-    fields_by_name: dict[str, Field] = {}
-    # From `object` on: a field that a derived class defines anew keeps its place.
-    for ancestor in reversed(mro(lookup, value)):
-        own_fields = _own_fields(lookup, ancestor)
-        if own_fields is None:
-            return None
-        fields_by_name |= {field.name: field for field in own_fields}
-    in_init = [field for field in fields_by_name.values() if field.in_init]
-    # Keyword-only fields come last; the others stay in their order.
-    in_order = sorted(in_init, key=lambda field: bool(field.keyword))
-    parameters = [parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    for field in in_order:
-        kind: int = Parameter.POSITIONAL_OR_KEYWORD
-        if field.keyword:
-            kind = Parameter.KEYWORD_ONLY
-        parameters.append(parameter(field.name, kind, field.default))
-    return Signature(parameters)
-
-
-def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
-    """List the fields that a class itself adds to `__init__`; None if they are not known."""
-    if not owner.has_class_statement:  # a class outside the release
-        if fields.is_known(owner):
-            return []  # none of the well-known classes is a dataclass
-        return None
-    effects = class_effects(lookup, owner)
-    if effects.flavour not in DATACLASSES:
-        # A plain class between dataclasses adds no field.
-        if flavour(lookup, owner) in ("", *DATACLASSES):
-            return []
-        return None
-    if effects.flavour == "unknown" or SPREAD in effects.options:
-        return None
-    return _annotated_fields(lookup, owner, effects)
-
-
-def _annotated_fields(
-    lookup: Lookup,
-    owner: Value,
-    effects: ClassEffects,
-) -> list[Field] | None:
-    """List the fields that the annotations of a dataclass make; None if one is not known."""
-    is_keyword = option_value(effects.options.get("kw_only"))
-    annotations = _annotated(owner.class_statement.body)
-    if is_keyword is None or annotations is None:
-        return None
-    if _changes_annotations(owner):
-        return None
-    own_fields: list[Field] = []
-    for node in annotations:
-        mark = mark_of(owner.module_tree, node.annotation)
-        if mark == KEYWORDS:
-            is_keyword = True  # all fields below it
-        elif mark != CLASS_VAR:
-            field = fields.read_field(lookup, owner, node, effects.flavour)
-            if _default_is_unsure(lookup, owner, field):
-                return None
-            if field.keyword is None:
-                field = field._replace(keyword=is_keyword)
-            own_fields.append(field)
-    return own_fields
-
-
-def _changes_annotations(owner: Value) -> bool:
-    """Whether the body of a class changes its `__annotations__`, from which fields are read."""
-    if b"__annotations__" not in owner.module_tree.source:
-        return False
-    return any(
-        "__annotations__" in ast.unparse(statement)
-        for statement in owner.class_statement.body
-        if not isinstance(statement, SCOPES)
-    )
-
-
-def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
-    """Whether a field may have a default, or may have none."""
-    if field.node.value is not None:
-        return field.on_class is None  # `x: int = f()`, where f may return a `field(…)`
-    # An attribute of a base is the default of a field that spells out none. Where a base has no
-    # such attribute, `member` returns a single value, an absent one.
-    for base in mro(lookup, owner)[1:]:
-        if (
-            base.has_class_statement
-            and lookup.member(base, field.name)[0].state != "absent"
-        ):
-            return True
-    return False
-
-
-def _annotated(body: Sequence[ast.stmt]) -> list[ast.AnnAssign] | None:
-    """List the annotated names in the body of a class; None if some depend on a condition."""
-    annotations: list[ast.AnnAssign] = []
-    for statement in body:
-        if isinstance(statement, ast.AnnAssign):
-            if isinstance(statement.target, ast.Name):
-                annotations.append(statement)
-        elif not isinstance(statement, SCOPES) and _has_annotation(statement):
-            return None
-    return annotations
-
-
-def _has_annotation(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.AnnAssign) for node in walk(statement))

@@ -11,7 +11,6 @@ DATACLASSES = frozenset({"dataclass", "pydantic", "unknown"})
 _FIELD_FUNCTIONS = frozenset(
     {"dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "msgspec.field"}
 )
-_TRUE = ast.Constant(value=True)
 
 
 class Field(NamedTuple):
@@ -20,7 +19,8 @@ class Field(NamedTuple):
     Args:
         name: Its name.
         node: The annotation that makes it.
-        default: Whether it has a default, so that a call may leave it out.
+        default: Whether it has a default, so that a call may leave it out; None if that, or
+            anything else of its parameter, is not known.
         in_init: Whether `__init__` has a parameter for it.
         keyword: Whether that is passed by keyword only; None if the options of the class decide.
         on_class: Whether it leaves an attribute on the class, which is its default or a slot; None
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
     name: str
     node: ast.AnnAssign
-    default: bool = True
+    default: bool | None = True
     in_init: bool = True
     keyword: bool | None = None
     on_class: bool | None = True
@@ -59,10 +59,12 @@ def with_call(
         return _with_options(field, call, function, kind)
     values = lookup.evaluate(call, scope)
     if any(_is_descriptor(lookup, value) for value in values):
-        return field._replace(on_class=None)  # its `__get__` says what the default is
+        # Its `__get__` says what the default is.
+        return field._replace(default=None, on_class=None)
     if all(value.is_sure for value in values):
         return field  # such as an instance, which is the default itself
-    return field._replace(on_class=None)  # the function may return a `field(…)`
+    # The function may return a `field(…)`.
+    return field._replace(default=None, on_class=None)
 
 
 def _is_descriptor(lookup: Lookup, value: Value) -> bool:
@@ -100,15 +102,21 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
         on_class = is_pydantic and kind in DATACLASSES
     elif default is None and is_pydantic:
         on_class = None  # nothing is known of a `Field(…)` without a default
+    has_default: bool | None = default is not None or has_factory
+    switches = {
+        name: option_value(options[name])
+        for name in ("init", "kw_only")
+        if name in options
+    }
+    if None in switches.values():
+        has_default = None
     if None in options or kind == "unknown":  # `**options` has no name
         on_class = None
-    keyword_only = None
-    if "kw_only" in options:
-        keyword_only = option_value(options["kw_only"])
+        has_default = None
     return field._replace(
-        default=default is not None or has_factory,
-        in_init=option_value(options.get("init", _TRUE)) is not False,
-        keyword=keyword_only,
+        default=has_default,
+        in_init=switches.get("init") is not False,
+        keyword=switches.get("kw_only"),
         on_class=on_class,
     )
 

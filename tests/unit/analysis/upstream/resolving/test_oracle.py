@@ -1,7 +1,8 @@
 """Small programs, imported: what is told of them for sure is so, name by name.
 
 Each file in `programs/oracle` holds programs, each below a line `# program: NAME`. It is the module
-`up.a`; below `# file: NAME` follow further modules. Names after `# sure:` have to be told for sure.
+`up.a`; below `# file: NAME` follow further modules. Names after `# sure:` have to be told for sure,
+and those after `# called:` with how they are called.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from patchkit.analysis.upstream.resolving.resolve import Resolution
 
 FOLDER = Path(__file__).parent / "programs" / "oracle"
-GENERATED = ("__init__", "__signature__")
+GENERATED = ("__init__", "__new__", "__signature__")
 CONSTANTS = {Kind.CONSTANT, Kind.ASSIGNMENT}
 NOT_COMPARED = {Kind.FIELD, Kind.ITEM, Kind.GENERATED, Kind.OUTSIDE}
 STORED = (
@@ -195,3 +196,6 @@ def test_what_is_told_for_sure_is_so(
     for line in re.findall(r"^# sure: (.*)$", text, flags=re.MULTILINE):
         for qualname in line.split(", "):
             assert package.resolve("a", qualname).is_sure, qualname
+    for line in re.findall(r"^# called: (.*)$", text, flags=re.MULTILINE):
+        for qualname in line.split(", "):
+            assert package.resolve("a", qualname).signature is not None, qualname

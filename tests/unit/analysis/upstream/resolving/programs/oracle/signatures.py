@@ -1045,3 +1045,176 @@ def keep(model, function):
 # file: c
 def wrapped_as(model, function):
     function.__wrapped__ = model
+
+
+# program: how named tuples are called
+# called: A, B, F, G, A.__new__
+import random
+import typing
+from typing import NamedTuple, Generic, TypeVar
+
+
+class A(NamedTuple):
+    a: int
+    b: "str" = "x"
+
+    def method(self): ...
+
+
+class B(typing.NamedTuple, Generic[TypeVar("T")]):
+    """No defaults."""
+
+    a: int
+    b: int
+
+
+class C(A):
+    c: int = 2
+
+
+class D(A):
+    def __new__(cls, x):
+        return super().__new__(cls, x)
+
+
+class E(A):
+    def __init__(self, x, *more): ...
+
+
+class F(NamedTuple):
+    a: int
+    a = 1
+    b: int = 2
+    c = 3
+
+
+class G(NamedTuple):
+    pass
+
+
+class H(NamedTuple):
+    a: int
+    if random:
+        b: int = 1
+
+
+class I(NamedTuple):
+    a: int
+    if len("a") == 1:
+        a = 3
+
+
+class J(NamedTuple):
+    a: int
+    b: int
+    __annotations__["c"] = int
+
+
+class K(NamedTuple):
+    a: int
+    b: int
+
+
+K.__new__.__defaults__ = (None, None)
+
+
+class L(NamedTuple):
+    a: int
+
+
+L.__new__ = lambda cls, x, y: None
+
+
+def changed(cls):
+    cls.__new__ = lambda cls, x: None
+    return cls
+
+
+@changed
+class M(NamedTuple):
+    a: int
+
+
+class N(NamedTuple):
+    a: int
+
+
+setattr(N, "__new__", lambda cls, *all: None)
+
+
+class O(NamedTuple):
+    a: int
+    b: int
+
+
+O.__new__.__kwdefaults__ = {}
+
+
+# program: options of fields that are not spelled out
+# called: Plain
+import random
+from dataclasses import dataclass, field
+
+FLAG = bool(random)
+OPTIONS = {"init": False}
+
+
+@dataclass
+class Plain:
+    x: int
+    y: int = field(init=False)
+    z: int = field(default=1, kw_only=True)
+
+
+@dataclass
+class A:
+    x: int = field(init=not FLAG)
+
+
+@dataclass
+class B:
+    x: int
+    y: int = field(kw_only=FLAG)
+
+
+@dataclass
+class C:
+    x: int
+    y: int = field(**OPTIONS)
+
+
+# program: fields of pydantic whose default is not spelled out
+# called: S, T, U
+import random
+from dataclasses import field
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+
+@dataclass
+class S:
+    a: int
+    b: int = Field(init=False)
+    c: int = Field(default=3)
+    d: list = Field(default_factory=list)
+    e: int = Field(gt=3, default=4)
+    f: int = field(init=False)
+    g: int = Field(3, kw_only=True)
+
+
+@dataclass(kw_only=True)
+class T:
+    b: int = Field()
+    c: int = Field(...)
+
+
+@dataclass
+class U(S):
+    b: int = 2
+    z: int = Field(init=False, default=3)
+
+
+@dataclass
+class V:
+    b: int = Field(init=not random)
+    c: int = 2
