@@ -139,11 +139,26 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def _call_of_pydantic(lookup: Lookup, value: Value) -> Signature | None:
-    """Return how a dataclass of pydantic is called; None for a class that derives from one."""
-    if class_effects(lookup, value).flavour != "pydantic":
+    """Return how a dataclass of pydantic is called.
+
+    None for a class that derives from one, or that may ignore arguments which are no fields, as
+    pydantic does by default.
+    """
+    is_own = class_effects(lookup, value).flavour == "pydantic"
+    if not is_own or not _may_forbid_others(lookup, value):
         return None
     signature = init_signature(lookup, value)
     return None if signature is None else signature.bound()
+
+
+def _may_forbid_others(lookup: Lookup, value: Value) -> bool:
+    """Whether the module of a class or of its decorator has pydantic's word `forbid`."""
+    trees = [value.module_tree]
+    scope = Scope(value.module_tree, value.classes[:-1])
+    for decorator in value.class_statement.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        trees += [one.tree for one in lookup.evaluate(function, scope) if one.tree]
+    return any(b"forbid" in tree.source for tree in trees)
 
 
 def _named_tuple_call(lookup: Lookup, value: Value) -> Signature | None:

@@ -2,7 +2,7 @@
 
 Each file in `programs/oracle` holds programs, each below a line `# program: NAME`. It is the module
 `up.a`; below `# file: NAME` follow further modules. Names after `# sure:` have to be told for sure,
-and those after `# called:` with how they are called.
+and those after `# called:` with how they are called; those after `# not called:` must not be.
 """
 
 from __future__ import annotations
@@ -199,3 +199,6 @@ def test_what_is_told_for_sure_is_so(
     for line in re.findall(r"^# called: (.*)$", text, flags=re.MULTILINE):
         for qualname in line.split(", "):
             assert package.resolve("a", qualname).signature is not None, qualname
+    for line in re.findall(r"^# not called: (.*)$", text, flags=re.MULTILINE):
+        for qualname in line.split(", "):
+            assert package.resolve("a", qualname).signature is None, qualname

@@ -32,7 +32,7 @@ class Slots:
     b: list = field(default_factory=list)
 
 
-@checked
+@checked(config={"extra": "forbid"})
 class Checked:
     a: int
     b: list = Field(default_factory=list)

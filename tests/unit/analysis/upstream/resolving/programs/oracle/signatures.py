@@ -1187,11 +1187,11 @@ class C:
 # called: S, T, U
 import random
 from dataclasses import field
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 
-@dataclass
+@dataclass(config=ConfigDict(extra="forbid"))
 class S:
     a: int
     b: int = Field(init=False)
@@ -1218,3 +1218,34 @@ class U(S):
 class V:
     b: int = Field(init=not random)
     c: int = 2
+
+
+# program: a dataclass of pydantic whose decorator forbids others
+# called: A
+from up.b import config
+
+
+@config
+class A:
+    x: int
+
+
+# file: b
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+from typing_extensions import dataclass_transform
+
+
+@dataclass_transform()
+def config(cls):
+    return dataclass(cls, config=ConfigDict(extra="forbid"))
+
+
+# program: a dataclass of pydantic that ignores others
+# not called: A
+from pydantic.dataclasses import dataclass
+
+
+@dataclass
+class A:
+    x: int
