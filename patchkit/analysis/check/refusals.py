@@ -14,6 +14,7 @@ _CALLED_AS_DEFINED = frozenset(
     {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
 )
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
+_TAKE = "pass the arguments that it takes"
 Refusals = dict[tuple[object, ...], Fault | None]
 """Why calls are refused, or None if they are not, by what decides it; a cache."""
 
@@ -29,7 +30,7 @@ def known_refusal(use: Use, facts: Facts, refusals: Refusals) -> Fault | None:
     # Releases share one object for equal signatures, so its id stands for the signature, and is
     # cheaper to compare. The object lives until the check ends: no other one gets the same id.
     is_certain = facts.is_present and facts.is_sure
-    key = (id(use), id(facts.signature), facts.kind, is_certain)
+    key = (id(use), id(facts.signature), id(facts.widest), facts.kind, is_certain)
     if key not in refusals:
         refusals[key] = _refusal(use, facts)
     return refusals[key]
@@ -37,16 +38,21 @@ def known_refusal(use: Use, facts: Facts, refusals: Refusals) -> Fault | None:
 
 def _refusal(use: Use, facts: Facts) -> Fault | None:
     """Return why a release refuses a call or an override; None if it does not for certain."""
+    if use.guarded:
+        return None
+    widest = _widest_for(use, facts)
+    if use.call and widest is not None:
+        refusal = _refused(widest, use.call)
+        if refusal:
+            return Fault(codes.CALL_REFUSED, f"the call fails: {refusal}", _TAKE)
     theirs = signature_for(use, facts)
-    if use.guarded or theirs is None:
+    if theirs is None:
         return None
     if use.call:
         refusal = _refused(theirs, use.call)
         if refusal:
             message = f"it takes {theirs}, so the call fails: {refusal}"
-            return Fault(
-                codes.CALL_REFUSED, message, "pass the arguments that it takes"
-            )
+            return Fault(codes.CALL_REFUSED, message, _TAKE)
     if use.ours and not _takes_anything(theirs):
         is_bound = use.how == "override" or facts.kind in _METHODS
         ours = use.ours.bound() if is_bound else use.ours
@@ -57,6 +63,23 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
             fix = "accept what upstream passes, and pass it on"
             return Fault(codes.OVERRIDE_REFUSED, message, fix)
     return None
+
+
+def is_comparable(use: Use, facts: Facts) -> bool:
+    """Whether a release may refuse a use for certain.
+
+    Args:
+        use: The use.
+        facts: What the release says of its target.
+    """
+    return bool(signature_for(use, facts) or _widest_for(use, facts))
+
+
+def _widest_for(use: Use, facts: Facts) -> Signature | None:
+    """Return what takes all calls that the target of a call may take; None if not known."""
+    if use.call is None or use.call.bound or not (facts.is_present and facts.is_sure):
+        return None
+    return facts.widest
 
 
 def signature_for(use: Use, facts: Facts) -> Signature | None:

@@ -11,7 +11,7 @@ from patchkit.analysis.check.coverage import Coverage
 from patchkit.analysis.check.findings import Fault, Finding
 from patchkit.analysis.check.holders import holders, reason_for_doubt
 from patchkit.analysis.check.packs import PackSource
-from patchkit.analysis.check.refusals import Refusals, known_refusal, signature_for
+from patchkit.analysis.check.refusals import Refusals, is_comparable, known_refusal
 from patchkit.analysis.check.releases import CheckedRelease
 from patchkit.analysis.check.replacements import Replacements
 from patchkit.analysis.check.trails import Moves
@@ -102,7 +102,7 @@ def _is_deliberate(
         comparable = [
             release
             for release in releases
-            if signature_for(use, release.facts(use.target))
+            if is_comparable(use, release.facts(use.target))
         ]
     # In a single release, nothing shows whether the use is meant for others.
     return len(comparable) > 1 and counts[code, misfit.target] >= len(comparable)

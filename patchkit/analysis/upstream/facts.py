@@ -36,6 +36,8 @@ class Facts:
         kind: What it is, a value of `Kind`.
         is_sure: Whether kind and signature are the same however it is bound there.
         signature: How it is called.
+        widest: Of a dataclass whose signature is not known, one that takes all calls that it may
+            take.
         module: The module that defines it.
         qualname: Its name in that module.
         owner: The class that it is only inherited from, `module:qualname`.
@@ -62,6 +64,7 @@ class Facts:
     kind: str | None = None
     is_sure: bool = False
     signature: Signature | None = None
+    widest: Signature | None = None
     module: str = ""
     qualname: str = ""
     owner: str = ""
@@ -89,8 +92,9 @@ class Facts:
         plain = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
-        if self.signature is not None:
-            plain["signature"] = self.signature.as_data()
+        for name in ("signature", "widest"):
+            if plain[name] is not None:
+                plain[name] = plain[name].as_data()
         # What is unknown is left out: `of_data` gives it the default of its field.
         return {
             name: value
@@ -103,8 +107,9 @@ class Facts:
         """Return the facts that `as_data` returned as `data`, before or after JSON."""
         # JSON has made lists of all tuples.
         fields = dict(data)
-        if "signature" in fields:
-            fields["signature"] = Signature.of_data(fields["signature"])
+        for name in ("signature", "widest"):
+            if name in fields:
+                fields[name] = Signature.of_data(fields[name])
         # A check with many rows reads a hundred thousand facts, most of which have few fields.
         for name in ("lines", "naming_itself"):
             if name in fields:
@@ -159,6 +164,7 @@ def _facts_of(resolver: Resolver, target: Target, *, brief: bool) -> Facts:
         str(resolution.kind) if resolution.kind else None,
         is_sure=resolution.is_sure,
         signature=resolution.signature,
+        widest=resolution.widest_signature,
         module=resolution.module,
         qualname=resolution.qualname,
         path=resolution.path,

@@ -43,6 +43,32 @@ def init_signature(lookup: Lookup, value: Value) -> Signature | None:
     Returns:
         None if a field is not known.
     """
+    in_init = _fields_in_init(lookup, value)
+    if in_init is None or any(field.default is None for field in in_init):
+        return None
+    return _signature_of(in_init)
+
+
+def widest_init_signature(lookup: Lookup, value: Value) -> Signature | None:
+    """Return a signature that takes all calls that a dataclass's `__init__` may take.
+
+    It has every field that may be a parameter, each with a default.
+
+    Args:
+        lookup: The release.
+        value: The class.
+
+    Returns:
+        None if there may be other fields.
+    """
+    in_init = _fields_in_init(lookup, value)
+    if in_init is None:
+        return None
+    return _signature_of([field._replace(default=True) for field in in_init])
+
+
+def _fields_in_init(lookup: Lookup, value: Value) -> list[Field] | None:
+    """List the fields of a dataclass that `__init__` may take; None if there may be others."""
     fields_by_name: dict[str, Field] = {}
     # From `object` on: a field that a derived class defines anew keeps its place.
     for ancestor in reversed(mro(lookup, value)):
@@ -50,7 +76,11 @@ def init_signature(lookup: Lookup, value: Value) -> Signature | None:
         if own_fields is None:
             return None
         fields_by_name |= {field.name: field for field in own_fields}
-    in_init = [field for field in fields_by_name.values() if field.in_init]
+    return [field for field in fields_by_name.values() if field.in_init]
+
+
+def _signature_of(in_init: Sequence[Field]) -> Signature:
+    """Return the signature of an `__init__` that takes fields."""
     # Keyword-only fields come last; the others stay in their order.
     in_order = sorted(in_init, key=lambda field: bool(field.keyword))
     parameters = [parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
@@ -111,7 +141,7 @@ def _annotated_fields(
     owner: Value,
     effects: ClassEffects,
 ) -> list[Field] | None:
-    """List the fields that the annotations of a dataclass make; None if one is not known."""
+    """List the fields that the annotations of a dataclass make; None if there may be others."""
     is_keyword = option_value(effects.options.get("kw_only"))
     annotations = _annotated(owner.class_statement.body)
     if is_keyword is None or annotations is None:
@@ -126,7 +156,7 @@ def _annotated_fields(
         elif mark != CLASS_VAR:
             field = fields.read_field(lookup, owner, node, effects.flavour)
             if _default_is_unsure(lookup, owner, field):
-                return None
+                field = field._replace(default=None)
             if field.keyword is None:
                 field = field._replace(keyword=is_keyword)
             own_fields.append(field)

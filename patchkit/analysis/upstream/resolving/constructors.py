@@ -15,6 +15,7 @@ from patchkit.analysis.upstream.resolving.constructor_fields import (
     changes_annotations,
     init_signature,
     new_signature,
+    widest_init_signature,
 )
 from patchkit.analysis.upstream.resolving.field_calls import (
     DATACLASSES,
@@ -115,27 +116,57 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
     """
     if value.kind is not Kind.CLASS or not value.has_class_statement:
         return value.signature
-    if not value.is_sure or metaclass(lookup, value) is not None:
+    if not value.is_sure:
         return None
-    kind = flavour(lookup, value)
-    if kind not in _CALLED_BY_INIT and kind != "namedtuple":
+    if flavour(lookup, value) == "namedtuple" and not _has_own_signature(lookup, value):
+        return _named_tuple_call(lookup, value)
+    init = _initializer(lookup, value)
+    if init is None or init.signature is None or not init.is_sure:
+        return None
+    if init.signature == _INIT_OF_PYDANTIC and flavour(lookup, value) == "pydantic":
+        return _call_of_pydantic(lookup, value)
+    return init.signature.bound()
+
+
+def widest_call(lookup: Lookup, value: Value) -> Signature | None:
+    """Return a signature that takes all calls that a dataclass may take.
+
+    A call that it refuses is refused for sure, also where defaults of fields are not known.
+
+    Args:
+        lookup: The release.
+        value: What is called.
+
+    Returns:
+        None if it is no dataclass, or may have other fields.
+    """
+    if value.kind is not Kind.CLASS or not value.has_class_statement:
+        return None
+    init = _initializer(lookup, value)
+    if init is None or init.reason != _reason_of_generated("dataclass"):
+        return None
+    widest = widest_init_signature(lookup, value)
+    return None if widest is None else widest.bound()
+
+
+def _initializer(lookup: Lookup, value: Value) -> Value | None:
+    """Return the `__init__` that takes what a class is called with.
+
+    None if a metaclass, `__new__` or the flavour of the class may take other arguments.
+    """
+    if metaclass(lookup, value) is not None:
+        return None
+    if flavour(lookup, value) not in _CALLED_BY_INIT:
         return None
     if _has_own_signature(lookup, value):
         return None
-    if kind == "namedtuple":
-        return _named_tuple_call(lookup, value)
     makers = lookup.member(value, "__new__")
     initializers = lookup.member(value, "__init__")
     if not all(map(_leaves_arguments_to_init, makers)):
         return None
     if len(initializers) != 1:
         return None  # which of them it has depends on conditions
-    init = initializers[0]
-    if init.signature is None or not init.is_sure:
-        return None
-    if init.signature == _INIT_OF_PYDANTIC and kind == "pydantic":
-        return _call_of_pydantic(lookup, value)
-    return init.signature.bound()
+    return initializers[0]
 
 
 def _call_of_pydantic(lookup: Lookup, value: Value) -> Signature | None:
@@ -253,9 +284,14 @@ def _generated(
     method_name = f"{owner.class_statement.name}.{name}.__"
     if method_name.encode() in owner.module_tree.source:
         signature = None  # code sets its defaults, or what its signature is read from
-    reason = f"written by the {kind}"
+    reason = _reason_of_generated(kind)
     method = owner.own_attribute(name, Kind.GENERATED, *owner.nodes, reason=reason)
     return replace(method, signature=signature, is_sure=signature is not None)
+
+
+def _reason_of_generated(kind: str) -> str:
+    """Say of a method where it comes from."""
+    return f"written by the {kind}"
 
 
 def _hash_of_compared(lookup: Lookup, owner: Value) -> Value | None:

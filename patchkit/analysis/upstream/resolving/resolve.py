@@ -5,7 +5,10 @@ from functools import cached_property
 
 from patchkit.analysis.upstream.reading.files import Files, ParsedFiles, ReleaseSource
 from patchkit.analysis.upstream.resolving.classes import mro
-from patchkit.analysis.upstream.resolving.constructors import call_signature
+from patchkit.analysis.upstream.resolving.constructors import (
+    call_signature,
+    widest_call,
+)
 from patchkit.analysis.upstream.resolving.deciding import Platform
 from patchkit.analysis.upstream.resolving.importer_changes import changed_where_imported
 from patchkit.analysis.upstream.resolving.literals import item_of
@@ -157,6 +160,17 @@ class Resolution:
         if len(signatures) != 1:
             return None
         return signatures.pop()
+
+    @cached_property
+    def widest_signature(self) -> Signature | None:
+        """What takes all calls that a dataclass may take; None if it is none, or not known.
+
+        It is for classes whose `signature` is not known.
+        """
+        deciding = self._deciding
+        if not self.is_sure or self.signature is not None or len(deciding) != 1:
+            return None
+        return widest_call(self._lookup, deciding[0])
 
     @cached_property
     def nature(self) -> Nature:
