@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
@@ -50,7 +51,7 @@ def init_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def widest_init_signature(lookup: Lookup, value: Value) -> Signature | None:
-    """Return a signature that takes all calls that a dataclass's `__init__` may take.
+    """Return a signature that takes all calls that a dataclass's `__init__`, or a Struct, may take.
 
     It has every field that may be a parameter, each with a default.
 
@@ -127,10 +128,11 @@ def _own_fields(lookup: Lookup, owner: Value) -> list[Field] | None:
         return None
     effects = class_effects(lookup, owner)
     if effects.flavour not in DATACLASSES:
+        kind = flavour(lookup, owner)
+        if kind == "struct":
+            return _annotated_fields(lookup, owner, replace(effects, flavour=kind))
         # A plain class between dataclasses adds no field.
-        if flavour(lookup, owner) in ("", *DATACLASSES):
-            return []
-        return None
+        return [] if kind in ("", *DATACLASSES) else None
     if effects.flavour == "unknown" or SPREAD in effects.options:
         return None
     return _annotated_fields(lookup, owner, effects)

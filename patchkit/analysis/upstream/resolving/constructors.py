@@ -129,7 +129,7 @@ def call_signature(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def widest_call(lookup: Lookup, value: Value) -> Signature | None:
-    """Return a signature that takes all calls that a dataclass may take.
+    """Return a signature that takes all calls that a dataclass, or a Struct of msgspec, may take.
 
     A call that it refuses is refused for sure, also where defaults of fields are not known.
 
@@ -138,15 +138,30 @@ def widest_call(lookup: Lookup, value: Value) -> Signature | None:
         value: What is called.
 
     Returns:
-        None if it is no dataclass, or may have other fields.
+        None if it is neither, or may have other fields.
     """
     if value.kind is not Kind.CLASS or not value.has_class_statement:
         return None
-    init = _initializer(lookup, value)
-    if init is None or init.reason != _reason_of_generated("dataclass"):
+    if not (_is_plain_struct(lookup, value) or _is_plain_dataclass(lookup, value)):
         return None
     widest = widest_init_signature(lookup, value)
     return None if widest is None else widest.bound()
+
+
+def _is_plain_dataclass(lookup: Lookup, value: Value) -> bool:
+    """Whether calls of a class go to an `__init__` that is generated from its fields."""
+    init = _initializer(lookup, value)
+    return init is not None and init.reason == _reason_of_generated("dataclass")
+
+
+def _is_plain_struct(lookup: Lookup, value: Value) -> bool:
+    """Whether a class is a Struct, and nothing else of the release takes what it is called with."""
+    if flavour(lookup, value) != "struct" or _has_own_signature(lookup, value):
+        return False
+    members = [*lookup.member(value, "__new__"), *lookup.member(value, "__init__")]
+    return all(
+        member.kind is Kind.OUTSIDE or member.state == "absent" for member in members
+    )
 
 
 def _initializer(lookup: Lookup, value: Value) -> Value | None:
@@ -261,7 +276,7 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     set_besides = _set_besides(lookup, owner, name)
     if set_besides is not None:
         return set_besides
-    if kind == "namedtuple" and changes_annotations(owner):
+    if kind in fields.ALWAYS_IN_SLOTS and changes_annotations(owner):
         return undecided(f"the fields of {owner.qualname} may have {name}")
     if name in _WRITTEN[kind]:
         return undecided(f"the {kind} may write {name}")

@@ -39,6 +39,23 @@ WRAP = row("p", "patch_a", "Wrap('up.mod:f', by='w')")
 BODY = "def w(wrapped, instance, args, kwargs):\n    {}\n"
 
 
+DATA = """
+from dataclasses import dataclass
+from other import default
+@dataclass
+class C:
+    a: int = default("a")
+    b: int = default("b")
+"""
+STRUCT = """
+import msgspec
+class Mixin: ...
+class C(Mixin, msgspec.Struct, dict=True):
+    a: int
+    _b: int = 0
+"""
+
+
 def body(top: str, inside: str = "...") -> str:
     """A body that has these first lines, and this line in its function."""
     return f"{top}\n{BODY.format(inside)}"
@@ -67,6 +84,15 @@ def body(top: str, inside: str = "...") -> str:
             "class C:\n    def __init__(self): ...",
             ["PK603"],
         ),
+        (body("from up.lib import C", "C(a=1)"), DATA, []),
+        (body("from up.lib import C", "C(1, 2)"), DATA, []),
+        (body("from up.lib import C", "C(b=1)"), DATA, []),
+        (body("from up.lib import C", "C(c=1)"), DATA, ["PK603"]),
+        (body("from up.lib import C", "C(1, 2, 3)"), DATA, ["PK603"]),
+        (body("from up.lib import C", "C(**x, c=1)"), DATA, ["PK603"]),
+        (body("from up.lib import C", "C(c=1)"), f"{DATA}\nchange(C)", []),
+        (body("from up.lib import C", "C(c=1)"), STRUCT, ["PK603"]),
+        (body("from up.lib import C", "C(a=1, _b=1)"), STRUCT, []),
         (
             body("from up.lib import C", "C.f(1)"),
             "class C:\n    def f(self, a): ...",

@@ -2,7 +2,8 @@
 
 Each file in `programs/oracle` holds programs, each below a line `# program: NAME`. It is the module
 `up.a`; below `# file: NAME` follow further modules. Names after `# sure:` have to be told for sure,
-and those after `# called:` with how they are called; those after `# not called:` must not be.
+and those after `# called:` with how they are called; those after `# not called:` must not be. What
+is after `# at most:` has to be told with all arguments that it may take.
 """
 
 from __future__ import annotations
@@ -50,6 +51,12 @@ def programs() -> Iterator[Any]:
         for part in parts[1:]:
             name, _, text = part.partition("\n")
             yield pytest.param(text, id=f"{path.stem}: {name}")
+
+
+def names_after(word: str, text: str) -> list[str]:
+    """The names that a program lists after `# WORD:`."""
+    lines = re.findall(rf"^# {word}: (.*)$", text, flags=re.MULTILINE)
+    return [name for line in lines for name in line.split(", ")]
 
 
 def modules_of(text: str) -> dict[str, str]:
@@ -172,6 +179,12 @@ def _fault_of_kind(package: RealPackage, resolution: Resolution, qualname: str) 
         real = real_signature(value)
         if real is not None and real != resolution.signature:
             return f"told to take {resolution.signature}, and takes {real}"
+    if resolution.widest_signature is not None:
+        real = real_signature(value)
+        told_names = list(resolution.widest_signature.parameters)
+        others = set(real.parameters).difference(told_names) if real else ()
+        if others:
+            return f"told to take no other than {told_names}, and takes {others}"
     return ""
 
 
@@ -193,12 +206,11 @@ def test_what_is_told_for_sure_is_so(
         if found:
             wrong[qualname] = found
     assert wrong == {}
-    for line in re.findall(r"^# sure: (.*)$", text, flags=re.MULTILINE):
-        for qualname in line.split(", "):
-            assert package.resolve("a", qualname).is_sure, qualname
-    for line in re.findall(r"^# called: (.*)$", text, flags=re.MULTILINE):
-        for qualname in line.split(", "):
-            assert package.resolve("a", qualname).signature is not None, qualname
-    for line in re.findall(r"^# not called: (.*)$", text, flags=re.MULTILINE):
-        for qualname in line.split(", "):
-            assert package.resolve("a", qualname).signature is None, qualname
+    answers = {
+        word: [package.resolve("a", name) for name in names_after(word, text)]
+        for word in ("sure", "called", "not called", "at most")
+    }
+    assert [one for one in answers["sure"] if not one.is_sure] == []
+    assert [one for one in answers["called"] if one.signature is None] == []
+    assert [one for one in answers["not called"] if one.signature is not None] == []
+    assert [one for one in answers["at most"] if one.widest_signature is None] == []

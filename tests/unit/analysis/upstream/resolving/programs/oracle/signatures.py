@@ -1249,3 +1249,131 @@ from pydantic.dataclasses import dataclass
 @dataclass
 class A:
     x: int
+
+
+# program: dataclasses with defaults that are not known
+# at most: A, B, D, E
+import dataclasses
+import random
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import ClassVar
+
+FLAG = bool(random)
+
+
+def default(name):
+    if name == "b":
+        return dataclasses.field(init=False, default=1)
+    return dataclasses.field(default=len(name))
+
+
+@dataclass
+class A:
+    a: int = default("a")
+    b: int = default("b")
+    c: "ClassVar[int]" = default("c")
+    d: InitVar[int] = 3
+
+
+@dataclass
+class B(A):
+    e: int = default("e")
+    a: int = 3
+    _: KW_ONLY
+    f: int = default("f")
+
+
+@dataclass
+class C(A):
+    g: int = 1
+
+    def __init__(self, x): ...
+
+
+class D(A):
+    h: int = 1
+
+
+@dataclass
+class E:
+    x: int = dataclasses.field(init=not FLAG, default=1)
+
+
+@dataclass(init=False)
+class F(A):
+    i: int = 2
+
+
+@dataclass
+class G(A):
+    j: int = 1
+
+
+G.__init__ = lambda self, k: None
+
+
+@dataclass
+class H(A):
+    l: int = 1
+
+    def __new__(cls, *all, m=1):
+        return super().__new__(cls)
+
+
+@dataclass
+class I(A):
+    if FLAG:
+        n: int = 1
+
+
+@dataclass
+class J(A):
+    p: int = 2
+    __annotations__["o"] = int
+    o = 2
+
+
+# program: structs
+# at most: A, B, E
+import msgspec
+from typing import ClassVar, Generic, TypeVar
+
+
+class Mixin:
+    z: int = 1
+
+    def method(self): ...
+
+
+class A(Mixin, msgspec.Struct, dict=True, omit_defaults=True):
+    a: int
+    _b: int = 0
+    c: list = msgspec.field(default_factory=list, name="other")
+    d: ClassVar[int] = 2
+
+
+class B(A, kw_only=True, rename="camel"):
+    long_name: int
+    a: int = 3
+
+
+class C(msgspec.Struct):
+    x: int
+
+    def __post_init__(self, *more): ...
+
+
+class E(msgspec.Struct, Generic[TypeVar("T")]):
+    x: int
+
+
+F = msgspec.defstruct("F", ["x", "y"])
+
+
+class G(F):
+    z: int = 1
+
+
+class H(msgspec.Struct):
+    x: int
+    __annotations__["q"] = int
