@@ -14,7 +14,8 @@ _CALLED_AS_DEFINED = frozenset(
     {Kind.FUNCTION, Kind.ASYNC_FUNCTION, Kind.CACHED_FUNCTION, Kind.CLASS}
 )
 _METHODS = frozenset({Kind.METHOD, Kind.ASYNC_METHOD})
-_TAKE = "pass the arguments that it takes"
+_LONG = 240
+"""How many characters of a signature are shown where one argument is too many."""
 Refusals = dict[tuple[object, ...], Fault | None]
 """Why calls are refused, or None if they are not, by what decides it; a cache."""
 
@@ -40,29 +41,40 @@ def _refusal(use: Use, facts: Facts) -> Fault | None:
     """Return why a release refuses a call or an override; None if it does not for certain."""
     if use.guarded:
         return None
-    widest = _widest_for(use, facts)
-    if use.call and widest is not None:
-        refusal = _refused(widest, use.call)
-        if refusal:
-            return Fault(codes.CALL_REFUSED, f"the call fails: {refusal}", _TAKE)
-    theirs = signature_for(use, facts)
-    if theirs is None:
+    return _call_fault(use, facts) or _override_fault(use, facts)
+
+
+def _call_fault(use: Use, facts: Facts) -> Fault | None:
+    """Return why a release refuses a call; None for another use, or if it takes the call."""
+    exact = signature_for(use, facts)
+    theirs = exact or _widest_for(use, facts)
+    if use.call is None or theirs is None:
         return None
-    if use.call:
-        refusal = _refused(theirs, use.call)
-        if refusal:
-            message = f"it takes {theirs}, so the call fails: {refusal}"
-            return Fault(codes.CALL_REFUSED, message, _TAKE)
-    if use.ours and not _takes_anything(theirs):
-        is_bound = use.how == "override" or facts.kind in _METHODS
-        ours = use.ours.bound() if is_bound else use.ours
-        refusal = refused_call(theirs, ours)
-        if refusal:
-            name = "the override" if use.how == "override" else "what is put there"
-            message = f"upstream takes {theirs}, {name} takes {ours}: {refusal}"
-            fix = "accept what upstream passes, and pass it on"
-            return Fault(codes.OVERRIDE_REFUSED, message, fix)
-    return None
+    refusal = _refused(theirs, use.call)
+    if refusal is None:
+        return None
+    message = f"the call fails: {refusal}"
+    # Thirty options, which differ from release to release, help nobody.
+    is_long = len(str(theirs)) > _LONG and "unexpected keyword" in refusal
+    if exact and not is_long:
+        message = f"it takes {exact}, so {message}"
+    return Fault(codes.CALL_REFUSED, message, "pass the arguments that it takes")
+
+
+def _override_fault(use: Use, facts: Facts) -> Fault | None:
+    """Return why what is put into a place does not take what upstream passes."""
+    theirs = signature_for(use, facts)
+    if use.ours is None or theirs is None or _takes_anything(theirs):
+        return None
+    is_bound = use.how == "override" or facts.kind in _METHODS
+    ours = use.ours.bound() if is_bound else use.ours
+    refusal = refused_call(theirs, ours)
+    if refusal is None:
+        return None
+    name = "the override" if use.how == "override" else "what is put there"
+    message = f"upstream takes {theirs}, {name} takes {ours}: {refusal}"
+    fix = "accept what upstream passes, and pass it on"
+    return Fault(codes.OVERRIDE_REFUSED, message, fix)
 
 
 def is_comparable(use: Use, facts: Facts) -> bool:

@@ -171,6 +171,30 @@ def test_uses_of_a_body(world: World, text: str, lib: str, expected: list[str]) 
     assert report.grid["p"]["up 1.0"] == ("broken" if expected else "ok")
 
 
+@pytest.mark.parametrize(
+    ("lib", "message"),
+    [
+        (
+            "def g(a, b=1): ...",
+            "it takes (a, b=…), so the call fails: got an unexpected keyword argument 'c'",
+        ),
+        (
+            f"def g({', '.join(f'option_{number}=1' for number in range(30))}): ...",
+            "the call fails: got an unexpected keyword argument 'c'",
+        ),
+        (
+            DATA.replace("class C", "class g"),
+            "the call fails: got an unexpected keyword argument 'c'",
+        ),
+    ],
+)
+def test_says_what_a_call_may_pass(world: World, lib: str, message: str) -> None:
+    """But for a long list of options, or one of which not all is known."""
+    world.pack(WRAP, patch_a=body("from up.lib import g", "g(1, c=2)"))
+    report = checked([subject("1.0", mod="def f(): ...", lib=lib)])
+    assert only_finding(report, "PK603").message == message
+
+
 def test_what_is_guarded_is_a_note(world: World) -> None:
     """A guarded use of a name that is gone is a note, and the body holds."""
     world.pack(
