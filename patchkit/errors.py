@@ -184,9 +184,11 @@ def _line(file: str, patch: str) -> int | None:
         The number of the line; None if there is none, or the file cannot be read.
     """
     try:
-        with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - no pathlib at a start
+        if not os.path.isfile(file):  # noqa: PTH113 - no pathlib at a start
+            return None  # it is not there, or a pipe, which would be waited for
+        with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - as above
             text = opened.read()
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         return None
     name = rf"""["']{re.escape(patch)}["']"""
     for pattern in (rf"\bname\s*=\s*{name}", name):

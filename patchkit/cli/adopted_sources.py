@@ -36,6 +36,7 @@ from patchkit.authoring.piles.piles import PileRows
 from patchkit.authoring.scaffold.plan import INIT
 from patchkit.cli import inputs, options
 from patchkit.cli.output import say
+from patchkit.core.plain_files import open_plain
 from patchkit.errors import ScaffoldError, UpstreamError
 
 AdoptedAndRestore = tuple[AdoptedRows, Callable[[], None]]
@@ -298,9 +299,10 @@ def adopt_installation(
 
 def _text_of(file: str) -> str:
     """Read a diff from a file, or from stdin for `-`; ScaffoldError if it cannot be read."""
-    if file == "-":
-        return sys.stdin.read()
     try:
-        return Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        if file == "-":
+            return sys.stdin.read()
+        with open_plain(Path(file)) as stream:
+            return (stream.read() or b"").decode("utf-8")
+    except (OSError, UpstreamError, UnicodeDecodeError) as error:
         raise ScaffoldError(f"{file}: {error}, expected a unified diff") from error

@@ -179,7 +179,7 @@ def unread_packs(read: Collection[str]) -> list[str]:
     """
     # They were imported, as far as they can be.
     files = [getattr(sys.modules.get(name), "__file__", None) for name in read]
-    files_read = {Path(file).resolve() for file in files if file}
+    files_read = {_resolved(file) for file in files if isinstance(file, str)}
     project = Project.read()
     unread = []
     for name in project.packs_here():
@@ -188,6 +188,14 @@ def unread_packs(read: Collection[str]) -> list[str]:
         if name not in read and own_files.isdisjoint(files_read):
             unread.append(name)
     return unread
+
+
+def _resolved(file: str) -> Path | None:
+    """Return a path without links; None for what is none."""
+    try:
+        return Path(file).resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
 
 
 def unread_pack(pack: str) -> HealthLine:

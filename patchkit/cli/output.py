@@ -102,7 +102,8 @@ def own_stdout() -> Iterator[Output | None]:
     try:
         yield file
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as a pack may have set it
+            sys.stdout.flush()
         sys.stdout = original
         _flush_stderr()
 

@@ -1,6 +1,6 @@
 """Finds the releases that a package fits: they have all that it uses. It may be any package."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from patchkit.analysis.collection import no_collection
 from patchkit.analysis.upstream.moves.whereabouts import MoveResult
 from patchkit.analysis.upstream.reading.files import ReleaseSource
 from patchkit.analysis.upstream.reading.parallel import Progress, tried, worker_threads
-from patchkit.analysis.upstream.resolving.module_tree import module_name
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree, module_name
 from patchkit.analysis.uses.assignments import with_assigned
 from patchkit.analysis.uses.files import uses_of
 from patchkit.analysis.uses.packages import content_hash, modules_of
@@ -50,6 +50,8 @@ class Fit:
         unfit: What does not fit, by the name of the release.
         undecided: The names that cannot be decided in a release, by its name.
         report: The same results in the form of a check's report, which is printed.
+        unread: The files of the package that cannot be parsed, each with the reason; what they use
+            is not known.
     """
 
     package: str
@@ -58,6 +60,7 @@ class Fit:
     unfit: Mapping[str, Sequence[Unfit]]
     undecided: Mapping[str, Sequence[Undecided]]
     report: Report
+    unread: Mapping[str, str]
 
     def selecting(self, selection: CodeSelection) -> "Fit":
         """Leave out findings whose code is not selected. Which releases fit stays the same.
@@ -119,7 +122,7 @@ def fit(
     """
     for release in releases:
         release.brief = True  # a use needs the names of a release, and no source
-    uses = _uses(source, roots, store, releases)
+    uses, unread = _uses(source, roots, store, releases)
     parts: list[_Part] = []
     by_packages = grouped(
         (_packages_in(release, roots), release) for release in releases
@@ -130,7 +133,7 @@ def fit(
             part = _Part(package, used, of_packages)
             part.look_up(progress, listing_undecided=listing_undecided)
             parts.append(part)
-    return _joined(package, source.version, parts)
+    return _joined(package, source.version, parts, unread)
 
 
 class _Part:
@@ -189,7 +192,12 @@ class _Part:
             self.findings.append(unreadable(name, fault, "leave the release out"))
 
 
-def _joined(package: str, version: str | None, parts: Sequence[_Part]) -> Fit:
+def _joined(
+    package: str,
+    version: str | None,
+    parts: Sequence[_Part],
+    unread_files: Mapping[str, str],
+) -> Fit:
     """Make one result of those for each upstream."""
     uses: list[Use] = []
     releases: list[CheckedRelease] = []
@@ -215,7 +223,7 @@ def _joined(package: str, version: str | None, parts: Sequence[_Part]) -> Fit:
         undecided=numbers_by_module(undecided),
         files=files_of(releases),
     )
-    return Fit(package, version, uses, unfit, undecided, report)
+    return Fit(package, version, uses, unfit, undecided, report, unread_files)
 
 
 def packages_of(release: CheckedRelease) -> list[str]:
@@ -254,22 +262,27 @@ def _uses(
     roots: Sequence[str],
     store: FactStore,
     releases: Sequence[CheckedRelease],
-) -> list[Use]:
+) -> tuple[list[Use], dict[str, str]]:
     """Read what a package uses from the cache, or else from its source.
 
     While the source is parsed, other threads fetch the lists of files of the releases, which `fit`
     needs next.
+
+    Returns:
+        The uses; and by path, why files cannot be parsed.
     """
     key = f"{roots} {content_hash(source)}"
-    uses_data = store.get("uses", key)
-    if uses_data is None:
+    stored = store.get("uses", key)
+    if stored is None:
         with no_collection(), worker_threads("patchkit-fit") as threads:
             for release in releases:
                 # `tried` drops an error: it is met again, and reported, when the release is read.
                 threads.submit(tried, lambda release: release.source.paths(), release)
-            trees = modules_of(source, roots)
-            uses_data = [use.as_data() for use in uses_of(trees, roots)]
-        store.put("uses", key, uses_data)
+            unread: dict[str, str] = {}
+            trees = _noting_faults(modules_of(source, roots), unread)
+            stored = [[use.as_data() for use in uses_of(trees, roots)], unread]
+        store.put("uses", key, stored)
+    uses_data, unread = stored
     uses = [Use.of_data(data) for data in uses_data]
     # Some packages bring modules of upstream's package, as `vllm/extra.py` in their wheel.
     own_modules = {
@@ -277,7 +290,17 @@ def _uses(
         for path in source.paths()
         if path.endswith(".py") and path.partition("/")[0] in roots
     }
-    return list(with_assigned(uses, own_modules))
+    return list(with_assigned(uses, own_modules)), unread
+
+
+def _noting_faults(
+    trees: Iterable[ModuleTree], unread: dict[str, str]
+) -> Iterator[ModuleTree]:
+    """Yield files one by one; note by path why some cannot be parsed."""
+    for tree in trees:
+        if tree.fault:
+            unread[tree.path] = tree.fault
+        yield tree
 
 
 def _unfit(

@@ -74,7 +74,10 @@ def _read_loosely(
     # The fields that errors name for a body without a row, and for a row without its body.
     if error.field not in ("PATCHES", "body"):
         raise error
-    patches: Any = getattr(importlib.import_module(name), "PATCHES", None)
+    try:
+        patches: Any = getattr(importlib.import_module(name), "PATCHES", None)
+    except Exception as problem:  # whatever its code raises, also at a second look
+        raise error from problem
     if type(patches) not in (tuple, list):
         raise error
     if not all(isinstance(patch, Patch) for patch in patches):

@@ -15,7 +15,7 @@ class Assignment(NamedTuple):
 
     Args:
         name: The name with dots only, `up.a.f`; a module that is put into `sys.modules` with a
-            colon, `up.a:`. `up.a.C.*` is a name of `up.a.C` that is not known.
+            colon, `up.a:`.
         line: The last line of the statement.
         scope: The number of the function that it runs in; MODULE_SCOPE outside of functions.
     """
@@ -79,7 +79,7 @@ def _providers(target: Target) -> Iterator[str]:
     """Yield the names of which an assignment provides a target, as `Assignment.name` has them.
 
     For `up.a:C.f` these are the modules `up.a:` and `up.a.C.f:`, and the attributes `up.a.C.f` and
-    `up.a.C`; also `up.a.C.*`.
+    `up.a.C`.
     """
     path = dotted_path(target)
     yield f"{target.module}:"
@@ -87,7 +87,6 @@ def _providers(target: Target) -> Iterator[str]:
     while path != target.module:
         yield path
         path = path.rpartition(".")[0]
-        yield f"{path}.*"
 
 
 def dotted_path(target: Target) -> str:

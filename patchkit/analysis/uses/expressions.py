@@ -117,7 +117,7 @@ def registered_in(node: ast.Call) -> tuple[ast.expr, str] | None:
         node: The call.
 
     Returns:
-        The class and the new name, `*` where that is no literal; None if the call is another one.
+        The class and the new name; None if the call is another one, or the name is no literal.
         `register(value)` is another one: `abc.ABC` has it, and it adds no name.
     """
     method = node.func
@@ -125,8 +125,8 @@ def registered_in(node: ast.Call) -> tuple[ast.expr, str] | None:
         return None
     if not node.args or len(node.args) + len(node.keywords) < 2:
         return None
-    name = text_of(node.args[0]) or "*"
-    return method.value, name
+    name = text_of(node.args[0])
+    return (method.value, name) if name.isidentifier() else None
 
 
 def call_of(node: ast.Call) -> Call:

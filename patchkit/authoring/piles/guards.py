@@ -238,7 +238,7 @@ def guard_of(
 
 def _guard(importer: PileReader, pile_import: PileImport, upstream: Upstream) -> Guard:
     """Turn the conditions of an import into a guard: requirements where they test a version."""
-    versions = VersionTests(importer.scope, importer.module.tree, upstream)
+    versions = VersionTests(importer.scope, importer.module, upstream)
     bounds = list[str]()
     tests = list[ast.expr]()
     remarks = list[tuple[str, str]]()

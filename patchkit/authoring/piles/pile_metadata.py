@@ -1,19 +1,34 @@
 """Reads from the metadata of a pile which release it is for, and which functions others call."""
 
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 from zipfile import Path as PathInZip
-from zipfile import ZipFile
 
 from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
+from patchkit.core.plain_files import read_plain
 from patchkit.core.rows.project import parse_toml
 from patchkit.core.versions.installed_packages import distributions_by_package
 from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import canonical, parse_requirement
-from patchkit.errors import RequirementError, ScaffoldError
+from patchkit.errors import RequirementError, ScaffoldError, UpstreamError
+
+_MAX_BYTES = 16 << 20
+"""Bytes that a file of metadata may have."""
+_UNREADABLE = (
+    BadZipFile,
+    NotImplementedError,  # a way to compress that Python does not know
+    RuntimeError,  # encrypted
+    OSError,
+    EOFError,
+    ValueError,  # also of what is not UTF-8
+    TypeError,  # of entry points
+    zlib.error,
+)
 
 
 class PileMetadata(NamedTuple):
@@ -72,17 +87,23 @@ def metadata_of(pile: str) -> PileMetadata:
 
 def _of_wheel(wheel: Path) -> PileMetadata:
     """Read the metadata of a wheel."""
-    with ZipFile(wheel) as archive:
-        for folder in PathInZip(archive).iterdir():
-            if folder.name.endswith(".dist-info"):
-                # A path in an archive has the methods that are used of a path.
-                distribution = PathDistribution(folder)
-                try:
-                    return _of_distribution(distribution)
-                except ValueError as error:  # also for what is not UTF-8
+    try:
+        with ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                is_metadata = ".dist-info/" in member.filename
+                if is_metadata and member.file_size > _MAX_BYTES:
                     raise ScaffoldError(
-                        f"{wheel}: found metadata that cannot be read, {error}"
-                    ) from error
+                        f"{wheel}: {member.filename}: found {member.file_size:,} bytes, "
+                        f"expected at most {_MAX_BYTES:,}"
+                    )
+            for folder in PathInZip(archive).iterdir():
+                if folder.name.endswith(".dist-info"):
+                    # A path in an archive has the methods that are used of a path.
+                    return _of_distribution(PathDistribution(folder))
+    except _UNREADABLE as error:
+        raise ScaffoldError(
+            f"{wheel}: found metadata that cannot be read, {error}"
+        ) from error
     return PileMetadata()
 
 
@@ -103,8 +124,7 @@ def _of_project(folder: Path) -> PileMetadata:
     for project in (folder, *folder.parents[:2]):
         file = project / "pyproject.toml"
         if file.is_file():
-            table = parse_toml(file, file.read_bytes()).get("project", {})
-            metadata = _of_table(table)
+            metadata = _of_toml(file)
             # The project may have other packages beside this one, whose functions are not its own.
             calls = [
                 (call, group)
@@ -127,16 +147,37 @@ def _has_module(folder: Path, module: str) -> bool:
     return module.partition(".")[0] == folder.name
 
 
-def _of_table(project: dict[str, Any]) -> PileMetadata:
-    """Read the table `project` of a `pyproject.toml`."""
-    requirements = project.get("dependencies", ())
-    groups = project.get("entry-points", {})
+def _of_toml(file: Path) -> PileMetadata:
+    """Read the table `project` of a `pyproject.toml`.
+
+    Raises:
+        ScaffoldError: The file cannot be read, or a field is of another type.
+    """
+    try:
+        content = read_plain(file, _MAX_BYTES)
+    except (OSError, UpstreamError) as error:
+        raise ScaffoldError(f"{file}: cannot be read ({error})") from error
+    project = _table_in(parse_toml(file, content), "project", file)
+    requirements = project.get("dependencies", [])
+    if not isinstance(requirements, list):
+        raise ScaffoldError(
+            f"{file}: project.dependencies: found {requirements!r:.60}, expected a list"
+        )
+    groups = _table_in(project, "entry-points", file)
     calls = [
         (str(value), group)
         for group in _plugin_groups()
-        for value in groups.get(group, {}).values()
+        for value in _table_in(groups, group, file).values()
     ]
     return PileMetadata(tuple(map(str, requirements)), _functions(calls))
+
+
+def _table_in(tables: Mapping[str, Any], name: str, file: Path) -> Mapping[str, Any]:
+    """Return a table of a file; an empty one where it has none of that name."""
+    table = tables.get(name, {})
+    if not isinstance(table, dict):
+        raise ScaffoldError(f"{file}: {name}: found {table!r:.60}, expected a table")
+    return table
 
 
 def _plugin_groups() -> list[str]:

@@ -5,7 +5,6 @@ not, so where that makes a difference, no row does what the pile does.
 """
 
 import ast
-from collections.abc import Iterator
 
 from patchkit.analysis.check.compatibility import refused_call
 from patchkit.analysis.upstream.facts import Facts
@@ -21,6 +20,7 @@ from patchkit.analysis.upstream.resolving.values import Kind
 from patchkit.authoring.piles.pile_reader import PileReader
 from patchkit.authoring.piles.placements import Placement
 from patchkit.authoring.source.decorators import makes_descriptor
+from patchkit.core.record import grouped
 
 FUNCTIONS = {str(Kind.FUNCTION), str(Kind.ASYNC_FUNCTION)}
 METHODS = {str(Kind.METHOD), str(Kind.ASYNC_METHOD)}
@@ -73,7 +73,7 @@ def is_unrelated(reader: PileReader, placement: Placement, facts: Facts) -> bool
     is_plain = facts.kind in FUNCTIONS | METHODS
     if facts.signature is None or not (is_plain or is_static):
         return False
-    functions = list(_functions(reader, placement))
+    functions = _functions(reader, placement)
     if len(functions) != 1:
         return is_plain
     (function,) = functions
@@ -94,12 +94,16 @@ def _returns_another_kind(function: Def, facts: Facts) -> bool:
     return bool(returned) and returned != facts.returned
 
 
-def _functions(reader: PileReader, placement: Placement) -> Iterator[Def]:
-    """Yield the functions of the module that have the name of what a placement sets."""
-    name = dotted(placement.value)
-    for node in ast.walk(reader.module.tree):
-        if isinstance(node, DEFS) and node.name == name:
-            yield node
+def _functions(reader: PileReader, placement: Placement) -> list[Def]:
+    """Return the functions of the module that have the name of what a placement sets."""
+    tree = reader.module.tree
+    by_name = reader.module.remember_with_file(
+        "functions by name",
+        lambda: grouped(
+            (node.name, node) for node in ast.walk(tree) if isinstance(node, DEFS)
+        ),
+    )
+    return by_name.get(dotted(placement.value), [])
 
 
 def _plain_function(
@@ -108,7 +112,7 @@ def _plain_function(
     """Return the function that a placement sets, if it is one and no descriptor; else None."""
     if isinstance(placement.value, ast.Lambda):
         return placement.value
-    functions = list(_functions(reader, placement))
+    functions = _functions(reader, placement)
     if len(functions) != 1 or makes_descriptor(functions[0].decorator_list):
         return None
     return functions[0]

@@ -5,6 +5,7 @@ import re
 from typing import NamedTuple
 
 from patchkit.analysis.check.releases import CheckedRelease
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.authoring.source.name_scopes import NameScope
 from patchkit.core.versions.requirements import canonical
@@ -62,20 +63,18 @@ class VersionExpressions:
 
     Args:
         scope: What names mean there.
-        tree: The module.
+        module: The module.
         upstream: The package that the pile patches.
     """
 
-    def __init__(self, scope: NameScope, tree: ast.Module, upstream: Upstream) -> None:
+    def __init__(
+        self, scope: NameScope, module: ModuleTree, upstream: Upstream
+    ) -> None:
         self._scope = scope
         self._upstream = upstream
-        # By name, the values that statements of the module assign to it.
-        self._values: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        self._values.setdefault(target.id, []).append(node.value)
+        self._values = module.remember_with_file(
+            "assigned values", lambda: _assigned_values(module.tree)
+        )
 
     def read(self, node: ast.expr) -> VersionExpression | None:
         """Read an expression as a version; None if it is none.
@@ -201,3 +200,14 @@ def _length_of(slice_node: ast.expr) -> int:
     if isinstance(upper, ast.Constant) and isinstance(upper.value, int):
         return max(upper.value, 0)
     return 0
+
+
+def _assigned_values(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Return by name the values that statements of a module assign to it."""
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
+    return values

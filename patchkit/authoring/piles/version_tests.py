@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from operator import eq, ge, gt, le, lt, ne
 
+from patchkit.analysis.upstream.resolving.module_tree import ModuleTree
 from patchkit.analysis.upstream.resolving.syntax import dotted
 from patchkit.authoring.diffs.unexpressed import TO_LOOK_AT, UnexpressedCode
 from patchkit.authoring.piles.pile_reader import PileReader
@@ -48,12 +49,14 @@ class VersionTests:
 
     Args:
         scope: What names mean there.
-        tree: The module.
+        module: The module.
         upstream: The package that the pile patches.
     """
 
-    def __init__(self, scope: NameScope, tree: ast.Module, upstream: Upstream) -> None:
-        self._expressions = VersionExpressions(scope, tree, upstream)
+    def __init__(
+        self, scope: NameScope, module: ModuleTree, upstream: Upstream
+    ) -> None:
+        self._expressions = VersionExpressions(scope, module, upstream)
         self._release = upstream.release.version
 
     def bounds(self, test: ast.expr) -> list[str]:
@@ -261,7 +264,7 @@ def narrow(reader: PileReader, upstream: Upstream) -> list[UnexpressedCode]:
         if placement.context is None:
             continue
         scope = placement.context.scope
-        versions = VersionTests(scope, reader.module.tree, upstream)
+        versions = VersionTests(scope, reader.module, upstream)
         bounds: dict[str, None] = {}
         for condition in parts_of(placement.context.conditions):
             bounds.update(dict.fromkeys(versions.bounds(condition)))

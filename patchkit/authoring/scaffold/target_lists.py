@@ -5,12 +5,17 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from patchkit.core.plain_files import read_plain
 from patchkit.core.rows.target import Target
-from patchkit.errors import ScaffoldError
+from patchkit.errors import ScaffoldError, UpstreamError
 
 _EXPECTED = (
     "expected a target, such as vllm.envs:VLLM_PORT, and perhaps a name for its patch"
 )
+
+
+_MAX_BYTES = 16 << 20
+"""Bytes that a list may have."""
 
 
 class ListedTarget(NamedTuple):
@@ -38,8 +43,8 @@ def read_list(file: Path) -> list[ListedTarget]:
         ScaffoldError: The file cannot be read, or a line is no target.
     """
     try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_plain(file, _MAX_BYTES).decode("utf-8").splitlines()
+    except (OSError, UpstreamError, UnicodeDecodeError) as error:
         raise ScaffoldError(f"{file}: {error}, expected a list of targets") from error
     listed: list[ListedTarget] = []
     for number, line in enumerate(lines, start=1):

@@ -1,6 +1,6 @@
 """`patchkit fit`: check what a package uses of another against releases of that one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from patchkit.cli.report.fit_json import fit_json
 from patchkit.cli.report.words import count
 from patchkit.core.rows.project import Project, holds_rows
 from patchkit.core.versions.requirements import canonical, parse_requirement
-from patchkit.errors import shown
+from patchkit.errors import shown, some_of
 
 
 @click.command("fit")
@@ -92,6 +92,8 @@ def command(
             progress,
             listing_undecided=undecided,
         )
+    if result.unread:
+        say(_unread(result.unread))
     _tell_unused(package, roots, result, checked_releases)
     result = result.selecting(CodeSelection(select, ignore))
     report = _located(result.report, source)
@@ -182,6 +184,12 @@ def _tell_unused(
         )
     fault = f"{package} does not use {' or '.join(unused)}"
     raise click.UsageError("; ".join(filter(None, [fault, of_pack])))
+
+
+def _unread(files: Mapping[str, str]) -> str:
+    """Say of which files of the package the uses are not known, and why."""
+    named = some_of([f"{file} ({reason})" for file, reason in files.items()])
+    return f"the uses of {count(len(files), 'file')} are not known: {named}"
 
 
 def _check_of_pack(package: str) -> str:

@@ -29,6 +29,9 @@ def fit_json(fit: Fit) -> str:
             "first": fitting[0],
             "last": fitting[-1],
             "uses": _uses(fit),
+            "unread": [
+                {"file": file, "reason": reason} for file, reason in fit.unread.items()
+            ],
             "releases": [
                 _fit_of_release(fit, release) for release in fit.report.releases
             ],

@@ -229,7 +229,7 @@ def _entry_point_files(folder: str, only: str = "") -> Iterator[bytes]:
             path = f"{folder}/{name}/entry_points.txt"
             with suppress(OSError), open(path, "rb", opener=_opened) as file:
                 if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    yield file.read()
+                    yield file.read() or b""  # None: it would be waited for
 
 
 def _opened(path: str, flags: int) -> int:

@@ -245,7 +245,8 @@ def _content(file: Path) -> bytes | None:
     """Return the content of a file; None if it is not there, or no regular file, such as a pipe."""
     try:
         with open_plain(file) as stream:
-            content = stream.read(_MAX_BYTES + 1)
+            # None: it is no regular file, whatever is said of it.
+            content = stream.read(_MAX_BYTES + 1) or b""
     except (OSError, UpstreamError):
         return None
     if len(content) > _MAX_BYTES:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import (
@@ -38,11 +39,8 @@ def readable_distributions(
         path: The folders to search; None for `sys.path`.
         name: The name of the only distribution to find; None for all.
     """
-    # Without a path, `distributions` searches `sys.path`.
-    scope = {}
-    if path is not None:
-        scope["path"] = path
-    context = DistributionFinder.Context(name=name, **scope)
+    folders = [folder for folder in path or sys.path if not _is_endless(folder)]
+    context = DistributionFinder.Context(name=name, path=folders)
     for dist in distributions(context=context):
         folder = getattr(dist, "_path", None)
         # One in a zip file, or of another finder, has no files to look at.
@@ -65,11 +63,14 @@ def entry_points_of(group: str) -> list[EntryPoint]:
 
 def _is_readable(folder: Path) -> bool:
     """Whether all files of a distribution's metadata are regular ones, or not there."""
-    for file in _FILES:
-        try:
-            mode = os.stat(os.path.join(folder, file)).st_mode  # noqa: PTH116, PTH118 - faster
-        except (OSError, ValueError):
-            continue
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            return False
-    return True
+    paths = (os.path.join(folder, file) for file in _FILES)  # noqa: PTH118 - faster
+    return not any(map(_is_endless, paths))
+
+
+def _is_endless(path: str) -> bool:
+    """Whether a path leads to a pipe, a device or the like: neither a file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - faster
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

@@ -279,7 +279,7 @@ def test_the_plugin_counts_unless_it_is_left_out(
         Entry("patchkit", "patchkit.runtime.reach.vllm_plugin:general"),
         Entry("other", "other:plugin"),
     )
-    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points_of", lambda group: entries)
     assert way(ways_in(environ), "vLLM plugin")["mark"] == mark
     of_sglang = {
         name.replace("VLLM", "SGLANG"): value for name, value in environ.items()
@@ -300,7 +300,7 @@ def test_a_release_without_plugins_does_not_load_ours(
     info.mkdir()
     (info / "METADATA").write_text(f"Name: sglang\nVersion: {version}\n")
     entries = (Entry("patchkit", "patchkit.runtime.reach.sglang_plugin:load"),)
-    monkeypatch.setattr("patchkit.cli.ways_in.entry_points", lambda group: entries)
+    monkeypatch.setattr("patchkit.cli.ways_in.entry_points_of", lambda group: entries)
     check = way(ways_in({}), "SGLang plugin")
     assert check["mark"] == mark
     if mark == "note":

@@ -23,6 +23,8 @@ def host_of(url: str) -> str:
 
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
+_URL = re.compile(r"(?!file:)(?:[a-z][a-z0-9+.-]*://|https?:)", re.IGNORECASE)
+"""Matches the beginning of what is meant to be a URL, of any scheme but that of files."""
 _BLANK = re.compile(r"(\S*)(\s*)(.*)", re.DOTALL)
 _USUAL = re.compile(
     r"|\+?simple|pypi|root|api|whl|index|index\.html|packages|repository|artifactory"
@@ -71,8 +73,11 @@ def shown(url: str) -> str:
         url: The URL, or a path, which is shown as it is.
     """
     public = without_secrets(url)
-    if not _WEB.match(public):
+    if not _URL.match(public):
         return public
+    beginning, slash, rest = public.partition("/")
+    if not rest.startswith("/"):  # `http:host/…`, where a slash is missing
+        return f"{beginning}{slash}…" if rest else public
     scheme, host, path, query = _address(public)
     segments = [part if _USUAL.fullmatch(part) else "…" for part in path]
     return "/".join((f"{scheme}//{host}", *segments)) + ("?…" if query else "")
@@ -145,7 +150,7 @@ def masked(text: str) -> str:
             blanks in it.
     """
     # Each part begins with a scheme, but for what stands before the first one.
-    parts = re.split(r"(?=\b[A-Za-z][A-Za-z0-9+.-]*://)", text)
+    parts = re.split(r"(?=\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)", text)
     return "".join(map(_masked, parts))
 
 
