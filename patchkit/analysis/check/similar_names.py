@@ -115,10 +115,20 @@ def _similar_names(
         return members
     # The members of that class are known not to be similar.
     elsewhere = {name for name in names if not name.startswith(f"{holder.qualname}.")}
-    matches = get_close_matches(target.qualname, sorted(elsewhere), cutoff=likeness)
+    # Of a member, its own name has to be similar, and not only the class that it is looked up in.
+    alike = {
+        name for name in elsewhere if _last_is_similar(name, target.qualname, likeness)
+    }
+    matches = get_close_matches(target.qualname, sorted(alike), cutoff=likeness)
     of_classes = _in_similar_classes(target, file, release, likeness)
     similar = of_classes or [Target(target.module, name) for name in matches]
     return [candidate for candidate in similar if candidate != holder][:_OFFERED]
+
+
+def _last_is_similar(name: str, other: str, likeness: float) -> bool:
+    """Whether what stands after the last dots of two names is alike."""
+    last = name.rpartition(".")[2]
+    return bool(get_close_matches(other.rpartition(".")[2], [last], cutoff=likeness))
 
 
 def _similar_members(

@@ -166,9 +166,7 @@ def print_history(target: Target, steps: Iterable[HistoryEntry]) -> None:
 def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
     """Yield a line for consecutive releases in which a target is the same."""
     previous: HistoryEntry | None = None
-    for _, group in groupby(
-        steps, lambda step: (step.state, step.fingerprint, step.moved_to)
-    ):
+    for _, group in groupby(steps, _sameness):
         identical = list(group)
         first = identical[0]
         last = identical[-1]
@@ -181,6 +179,13 @@ def _history_lines(steps: Iterable[HistoryEntry]) -> Iterator[Line]:
         fingerprint = (first.fingerprint or "")[:_FINGERPRINT]
         yield [Text(span), state, Text(fingerprint, "note")], _event(first, previous)
         previous = last
+
+
+def _sameness(step: HistoryEntry) -> tuple[object, ...]:
+    """Return what a target has in common in releases that share a line."""
+    # A name that moved has its new place; the reason, why it is not at the old one, is not shown.
+    reason = step.reason if step.moved_to is None else ""
+    return step.state, step.fingerprint, step.moved_to, reason
 
 
 def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
@@ -198,9 +203,7 @@ def _event(step: HistoryEntry, previous: HistoryEntry | None) -> str:
         return step.reason if step.state == "absent" else ""
     was_gone = previous.state == "absent" and previous.moved_to is None
     if step.state == "absent":
-        if was_gone:
-            return ""
-        return f"gone: {step.reason}"
+        return step.reason if was_gone else f"gone: {step.reason}"
     # Both states are `present`, so it is the fingerprint that differs.
     if previous.state == "present":
         return "changed"

@@ -128,3 +128,19 @@ def test_nothing_to_look_up_is_wrong_use(
     code, _, told = fitted(*words)
     assert code == 2
     assert message in told
+
+
+def test_files_that_cannot_be_parsed_are_told(
+    fitted: Callable[..., Fitted], world: World
+) -> None:
+    """What they use is not known; also where nothing else uses upstream."""
+    (world.folder / "theirs" / "old.py").write_text("import up.mod\nprint 'a'\n")
+    _, data, err = fitted("--releases", "up")
+    assert [entry["file"] for entry in data["unread"]] == ["theirs/old.py"]
+    assert "the uses of 1 file are not known: theirs/old.py (this Python" in err
+    _, again, _ = fitted("--releases", "up")
+    assert again["unread"] == data["unread"]
+    (world.folder / "theirs" / "__init__.py").write_text("")
+    code, _, err = fitted("--releases", "up")
+    assert code == 2
+    assert "theirs/old.py" in err

@@ -239,6 +239,25 @@ def test_history_of_what_never_was(
     assert has_hint is bool(meant)
 
 
+def test_history_tells_each_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    """First there is no module, then the module has no such name."""
+    assert main(["history", "up.late:g"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    first, second = (line.split() for line in lines[2:])
+    assert first == [
+        "1.0",
+        "-",
+        "2.0",
+        "absent",
+        "there",
+        "is",
+        "no",
+        "module",
+        "up.late",
+    ]
+    assert second == ["3.0", "absent", "up.late", "has", "no", "'g'"]
+
+
 def test_history_of_what_is_not_there_says_why(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

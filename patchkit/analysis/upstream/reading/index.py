@@ -19,6 +19,7 @@ from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
 from patchkit.analysis.upstream.reading.connections import NEVER_READ
 from patchkit.analysis.upstream.reading.replies import (
     StatusError,
+    has_secrets,
     joined,
     login_of,
     shown,
@@ -46,10 +47,6 @@ _ABSENT = "absent"
 """Stored in the cache as the media type of a page that the server does not have."""
 _GONE, _NOT_MODIFIED = (404, 410), 304
 _HASH = re.compile(r"sha256=([0-9a-f]{64})")
-_LOGIN = re.compile(rb"https?:\\?/\\?/[^/\s\"'<>?#]*@", re.IGNORECASE)
-"""Finds a login in a link, also of a page in JSON, which may escape a slash."""
-_QUERY = re.compile(rb"\.(?:whl|gz|zip)\?([^\s\"'<>#]*)", re.IGNORECASE)
-"""Finds the query of a link."""
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 """Errors where a page in JSON, or an entry of it, is not as PEP 691 says."""
 
@@ -200,7 +197,7 @@ class Index:
         page = page._replace(url=without_secrets(page.url), body=body)
         public_url = without_secrets(url)
         # What the server has chosen is needed for the links, and not to be stored.
-        if "?" in page.url.removeprefix(public_url) or _has_secrets(body):
+        if "?" in page.url.removeprefix(public_url) or has_secrets(body):
             self.cache.forget_page(public_url)
         else:
             self.cache.keep_page(public_url, page.changed(without_tokens, tokens))
@@ -282,13 +279,6 @@ def _local_links(path: Path) -> Iterable[Link]:
     except OSError as error:
         raise UpstreamError(error.strerror or str(error)) from error
     return _links_of(IndexPage(page.absolute().as_uri(), "text/html", body=body))
-
-
-def _has_secrets(body: bytes) -> bool:
-    """Whether a link of a page has a login, or a query with a value."""
-    if _LOGIN.search(body):
-        return True
-    return any(b"=" in query[1] for query in _QUERY.finditer(body))
 
 
 def _links_of(page: IndexPage) -> Iterator[Link]:

@@ -31,6 +31,10 @@ _USUAL = re.compile(
     r"|cpu|cu\d+|rocm[\d.]*|xpu|nightly|test|stable|release|v\d"
 )
 """Parts of the paths of indexes that are no secrets."""
+_LINK_WITH_LOGIN = re.compile(rb"https?:\\?/\\?/[^/\s\"'<>?#]*@", re.IGNORECASE)
+"""Finds a login in a link, also of a page in JSON, which may escape a slash."""
+_LINK_WITH_QUERY = re.compile(rb"\.(?:whl|gz|zip)\?([^\s\"'<>#]*)", re.IGNORECASE)
+"""Finds the query of a link."""
 _EDGE = b"\0"
 """Begins and ends a mark, which stands in the cache for a token."""
 _MARK = re.compile(rb"\0\d+\0")
@@ -142,6 +146,17 @@ def _mark(number: int) -> bytes:
     return b"%s%d%s" % (_EDGE, number, _EDGE)
 
 
+def has_secrets(page: bytes) -> bool:
+    """Whether a link of a page has a login, or a query with a value.
+
+    Args:
+        page: The page, in HTML or JSON.
+    """
+    if _LINK_WITH_LOGIN.search(page):
+        return True
+    return any(b"=" in query[1] for query in _LINK_WITH_QUERY.finditer(page))
+
+
 def masked(text: str) -> str:
     """Return a setting for a message: in each URL, `…` stands for what may be secret.
 
@@ -184,7 +199,8 @@ def _masked_words(text: str) -> str:
             # The port is no number, so that it may be the beginning of a password.
             words.append(re.sub(r"(?<=://).*", "…", word))
         else:
-            words.append(shown(word))
+            address = word.rstrip(":")
+            words.append(shown(address) + word[len(address) :])
     return "".join(words)
 
 

@@ -37,6 +37,13 @@ def test_a_colon_in_the_wrong_place_is_told() -> None:
     assert did_you_mean(Target("up.mod.C", "TABLE['a.b']"), release) == ""
 
 
+def test_a_class_is_not_offered_for_a_member() -> None:
+    """Though most of its letters are those of the class of the member."""
+    source = "class BackendEnumeration: X = 1\nclass _BackendEnumerationMeta: ...\n"
+    release = subject("1", mod=source)
+    assert did_you_mean(Target("up.mod", "BackendEnumeration.OTHER"), release) == ""
+
+
 def test_a_slip_in_an_open_class_is_told_before_look_by_hand(world: World) -> None:
     """Where a decorator may add anything, a nearly equal name of the class is told all the same."""
     world.pack(

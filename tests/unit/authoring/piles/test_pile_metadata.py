@@ -11,6 +11,7 @@ from patchkit.authoring.piles.pile_metadata import PileMetadata, metadata_of
 from patchkit.errors import ScaffoldError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ENTRY_POINTS = """\
@@ -61,6 +62,77 @@ def test_metadata_of_another_encoding_is_an_error(tmp_path: Path, name: str) -> 
         archive.writestr(f"pile-2.0.dist-info/{name}", b"[a]\nx = \xff\n")
     with pytest.raises(ScaffoldError, match=f"{wheel}: found metadata that cannot"):
         metadata_of(str(wheel))
+
+
+def damaged(wheel: Path) -> None:
+    """Change a byte of METADATA, which no longer has its checksum."""
+    content = wheel.read_bytes()
+    wheel.write_bytes(content.replace(b"Name: pile", b"Name: pipe", 1))
+
+
+def of_another_method(wheel: Path) -> None:
+    """Say that METADATA is compressed by a method that Python does not know."""
+    content = bytearray(wheel.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 10] = 99
+    wheel.write_bytes(bytes(content))
+
+
+def encrypted(wheel: Path) -> None:
+    """Say that METADATA is encrypted."""
+    content = bytearray(wheel.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    wheel.write_bytes(bytes(content))
+
+
+def emptied(wheel: Path) -> None:
+    wheel.write_bytes(b"")
+
+
+@pytest.mark.parametrize("spoil", [damaged, of_another_method, encrypted, emptied])
+def test_a_wheel_that_cannot_be_read_is_an_error(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    """It names the wheel, whatever `zipfile` raises."""
+    wheel = tmp_path / "pile-2.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("pile-2.0.dist-info/METADATA", "Name: pile\nVersion: 2.0\n")
+    spoil(wheel)
+    with pytest.raises(ScaffoldError, match=f"{wheel}: found metadata that cannot"):
+        metadata_of(str(wheel))
+
+
+def test_metadata_has_a_limit(tmp_path: Path) -> None:
+    """What unpacks to more is not unpacked."""
+    wheel = tmp_path / "pile-2.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pile-2.0.dist-info/METADATA", bytes(17 << 20))
+    with pytest.raises(ScaffoldError, match="METADATA: found 17,825,792 bytes"):
+        metadata_of(str(wheel))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("project = 3", "project: found 3, expected a table"),
+        (
+            "[project]\ndependencies = 5",
+            "project.dependencies: found 5, expected a list",
+        ),
+        ("[project]\nentry-points = ['a']", "entry-points: found"),
+        (
+            "[project.entry-points]\n'vllm.general_plugins' = 'x'",
+            "vllm.general_plugins: found 'x', expected a table",
+        ),
+    ],
+)
+def test_a_project_of_odd_types_is_an_error(
+    tmp_path: Path, text: str, fault: str
+) -> None:
+    """It names the file, the field and what was found."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text(text)
+    with pytest.raises(ScaffoldError, match=f"{file}: {fault}"):
+        metadata_of(str(tmp_path))
 
 
 @pytest.mark.parametrize("folder", [".", "pile", "src/pile"])

@@ -85,3 +85,15 @@ def test_a_start_waits_for_no_pipe(tmp_path: Path) -> None:
     info.mkdir()
     PLACES["pipe"](info / "entry_points.txt")
     assert entries_here([str(tmp_path)]) == []
+
+
+@pytest.mark.parametrize("place", ENDLESS)
+def test_what_is_no_folder_on_the_path_is_left_out(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """`importlib.metadata` would open it as a zip file."""
+    PLACES[place](tmp_path / "place")
+    monkeypatch.syspath_prepend(str(tmp_path / "place"))
+    assert [entry.name for entry in entry_points_of("patchkit.patches")]
+    path = [str(tmp_path / "place"), str(site)]
+    assert len(list(readable_distributions(path))) == 2

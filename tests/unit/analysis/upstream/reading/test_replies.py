@@ -6,10 +6,12 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
+from support.odd_places import ending_in
 
 from analysis.upstream.shops import age, stock
 from patchkit.analysis.upstream.reading.releases import find_releases
 from patchkit.analysis.upstream.reading.replies import (
+    has_secrets,
     masked,
     tokens_of,
     with_login,
@@ -63,6 +65,38 @@ def test_what_follows_a_malformed_host_is_masked_too() -> None:
     assert "host" in shown
     assert "cret" not in shown
     assert "t0ken" not in shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("ftp://host/t0ken/simple", "ftp://host/…/simple"),
+        ("htps://host/t0ken/simple", "htps://host/…/simple"),
+        ("http:host/t0ken", "http:host/…"),
+        ("http:/host/t0ken", "http:/…"),
+        ("s3://me@bucket/t0ken", "s3://…@bucket/…"),
+        ("https://host/simple/t0ken/: fault", "https://host/simple/…/: fault"),
+        ("file:///home/me/wheels", "file:///home/me/wheels"),
+        ("/home/me/wheels", "/home/me/wheels"),
+        ("up.mod:f/g", "up.mod:f/g"),
+    ],
+)
+def test_a_path_of_any_scheme_is_masked(url: str, shown: str) -> None:
+    """Also where the scheme is misspelled; those of files are shown."""
+    assert masked(url) == shown
+
+
+def test_a_long_setting_takes_no_longer_than_others() -> None:
+    """Searches of each word do not begin anew at each letter."""
+    with ending_in(20):
+        assert masked("a." * 200_000) == "a." * 200_000
+
+
+def test_a_page_of_many_links_takes_no_longer_than_others() -> None:
+    """Queries are searched once; one is found behind many that have no value."""
+    with ending_in(20):
+        assert not has_secrets(b".gz?" * 100_000)
+        assert has_secrets(b".gz?" * 100_000 + b" .whl?key=t0ken")
 
 
 def test_a_login_is_for_its_host_alone() -> None:
