@@ -10,6 +10,7 @@ from patchkit.analysis.check.findings import Finding, Report, State, unreadable
 from patchkit.analysis.check.late_attributes import find_late_attributes
 from patchkit.analysis.check.learning import learn_all
 from patchkit.analysis.check.releases import CheckedRelease, files_of
+from patchkit.analysis.check.set_nowhere import set_nowhere
 from patchkit.analysis.check.trails import Moves
 from patchkit.analysis.check.undecided import Undecided, UsedNames, numbers_by_module
 from patchkit.analysis.check.using import finding_of, misfits
@@ -52,6 +53,7 @@ class Fit:
         report: The same results in the form of a check's report, which is printed.
         unread: The files of the package that cannot be parsed, each with the reason; what they use
             is not known.
+        set_nowhere: What the package assigns to, and none of the releases has.
     """
 
     package: str
@@ -61,6 +63,7 @@ class Fit:
     undecided: Mapping[str, Sequence[Undecided]]
     report: Report
     unread: Mapping[str, str]
+    set_nowhere: Sequence[Target]
 
     def selecting(self, selection: CodeSelection) -> "Fit":
         """Leave out findings whose code is not selected. Which releases fit stays the same.
@@ -156,6 +159,7 @@ class _Part:
         self.findings: list[Finding] = []
         self.unreadable: Collection[str] = ()
         self.name_count = 0
+        self.set_nowhere: Sequence[Target] = ()
 
     def look_up(self, progress: Progress | None, *, listing_undecided: bool) -> None:
         """Look the uses up in the releases.
@@ -174,6 +178,7 @@ class _Part:
         self.unfit = _unfit(self.package, self.uses, readable)
         for entries in self.unfit.values():
             self.findings += [entry.finding for entry in entries]
+        self.set_nowhere = set_nowhere(self.uses, readable) if readable else ()
         names = UsedNames(self.uses, readable)
         self.name_count = len(names)
         for release in readable:
@@ -205,6 +210,7 @@ def _joined(
     unfit: dict[str, Sequence[Unfit]] = {}
     undecided: dict[str, Sequence[Undecided]] = {}
     unread: list[str] = []
+    nowhere: list[Target] = []
     for part in parts:
         uses += part.uses
         releases += part.releases
@@ -212,6 +218,7 @@ def _joined(
         unfit.update(part.unfit)
         undecided.update(part.undecided)
         unread += part.unreadable
+        nowhere += part.set_nowhere
     states = {name: _state(entries) for name, entries in unfit.items()}
     report = Report(
         [release.name for release in releases],
@@ -223,7 +230,7 @@ def _joined(
         undecided=numbers_by_module(undecided),
         files=files_of(releases),
     )
-    return Fit(package, version, uses, unfit, undecided, report, unread_files)
+    return Fit(package, version, uses, unfit, undecided, report, unread_files, nowhere)
 
 
 def packages_of(release: CheckedRelease) -> list[str]:

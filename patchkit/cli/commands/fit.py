@@ -94,6 +94,12 @@ def command(
         )
     if result.unread:
         say(_unread(result.unread))
+    if result.set_nowhere:
+        names = count(len(result.set_nowhere), "name")
+        listed = some_of(map(str, result.set_nowhere))
+        say(
+            f"no release here has {names} that it sets, new or removed before: {listed}"
+        )
     _tell_unused(package, roots, result, checked_releases)
     result = result.selecting(CodeSelection(select, ignore))
     report = _located(result.report, source)

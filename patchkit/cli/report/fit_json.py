@@ -32,6 +32,7 @@ def fit_json(fit: Fit) -> str:
             "unread": [
                 {"file": file, "reason": reason} for file, reason in fit.unread.items()
             ],
+            "set_nowhere": fit.set_nowhere,
             "releases": [
                 _fit_of_release(fit, release) for release in fit.report.releases
             ],

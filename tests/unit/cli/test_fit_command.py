@@ -144,3 +144,17 @@ def test_files_that_cannot_be_parsed_are_told(
     code, _, err = fitted("--releases", "up")
     assert code == 2
     assert "theirs/old.py" in err
+
+
+def test_what_is_set_in_none_of_the_releases_is_told(
+    fitted: Callable[..., Fitted], world: World
+) -> None:
+    """It may be new, or removed before; what one of them has is a finding or nothing."""
+    (world.folder / "theirs" / "patches.py").write_text(
+        "import up.mod\nup.mod.nothing = 1\nup.mod.new = 2\nup.mod.old = 3\n"
+    )
+    _, data, err = fitted("--releases", "up")
+    assert data["set_nowhere"] == ["up.mod:nothing"]
+    assert "has 1 name that it sets, new or removed before: up.mod:nothing" in err
+    _, data, _ = fitted("--releases", "up==2.0")
+    assert data["set_nowhere"] == ["up.mod:nothing", "up.mod:old"]

@@ -299,6 +299,8 @@ def _absolute(base: str, location: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         # The server chose it, and any part may be secret; `url` is '' if it is malformed.
         place = f"a URL of {parts.scheme}" if parts.scheme else "a malformed URL"
+        if parts.scheme in ("http", "https"):
+            place = "a URL without a host"
         raise UpstreamError(f"found {place}, expected a URL of http or https")
     return url
 
