@@ -1,6 +1,6 @@
 """`patchkit fit`: check what a package uses of another against releases of that one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,14 +92,7 @@ def command(
             progress,
             listing_undecided=undecided,
         )
-    if result.unread:
-        say(_unread(result.unread))
-    if result.set_nowhere:
-        names = count(len(result.set_nowhere), "name")
-        listed = some_of(map(str, result.set_nowhere))
-        say(
-            f"no release here has {names} that it sets, new or removed before: {listed}"
-        )
+    _tell_unknown(result)
     _tell_unused(package, roots, result, checked_releases)
     result = result.selecting(CodeSelection(select, ignore))
     report = _located(result.report, source)
@@ -192,10 +185,20 @@ def _tell_unused(
     raise click.UsageError("; ".join(filter(None, [fault, of_pack])))
 
 
-def _unread(files: Mapping[str, str]) -> str:
-    """Say of which files of the package the uses are not known, and why."""
-    named = some_of([f"{file} ({reason})" for file, reason in files.items()])
-    return f"the uses of {count(len(files), 'file')} are not known: {named}"
+def _tell_unknown(result: Fit) -> None:
+    """Say which files of the package cannot be parsed, and what it sets that no release has."""
+    if result.unread:
+        files = count(len(result.unread), "file")
+        listed = some_of(
+            [f"{file} ({reason})" for file, reason in result.unread.items()]
+        )
+        say(f"the uses of {files} are not known: {listed}")
+    if result.set_nowhere:
+        names = count(len(result.set_nowhere), "name")
+        listed = some_of(map(str, result.set_nowhere))
+        say(
+            f"no release here has {names} that it sets, new or removed before: {listed}"
+        )
 
 
 def _check_of_pack(package: str) -> str:
