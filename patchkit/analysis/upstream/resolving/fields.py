@@ -326,7 +326,10 @@ def is_direct(lookup: Lookup, owner: Value) -> bool:
         owner: A named tuple; one that derives from another inherits those of the other.
     """
     order = mro(lookup, owner)
-    return len(order) > 1 and order[1].dotted.endswith("NamedTuple")
+    if len(order) < 2 or not order[1].dotted.endswith("NamedTuple"):
+        return False
+    # `NamedTuple("P", […])` has made a class of its own.
+    return not isinstance(order[1].expression, ast.Call)
 
 
 def is_known(ancestor: Value) -> bool:

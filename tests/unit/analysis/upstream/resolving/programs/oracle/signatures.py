@@ -1142,6 +1142,14 @@ class N(NamedTuple):
 setattr(N, "__new__", lambda cls, *all: None)
 
 
+class P(NamedTuple("P", [("a", int)])):
+    b: int = 2
+
+
+class Q(NamedTuple("Q", [("a", int)])):
+    pass
+
+
 class O(NamedTuple):
     a: int
     b: int
