@@ -32,8 +32,6 @@ from patchkit.analysis.upstream.resolving.values import (
     undecided,
 )
 
-SPREAD = "**"
-"""Stands among the options of a decorator for those that it is passed as `**options`."""
 _OBJECT = Value("present", Kind.OUTSIDE, dotted="builtins.object")
 _ITSELF = "it derives from itself"
 """Why the bases of a class are undecided while they are being worked out."""

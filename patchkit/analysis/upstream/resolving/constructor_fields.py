@@ -12,12 +12,12 @@ from patchkit.analysis.upstream.resolving.annotation_marks import (
     mark_of,
 )
 from patchkit.analysis.upstream.resolving.classes import (
-    SPREAD,
     ClassEffects,
     body_bindings,
     class_effects,
     mro,
 )
+from patchkit.analysis.upstream.resolving.dataclass_makers import SPREAD
 from patchkit.analysis.upstream.resolving.field_calls import (
     DATACLASSES,
     Field,

@@ -6,7 +6,6 @@ from inspect import Parameter
 
 from patchkit.analysis.upstream.resolving import fields
 from patchkit.analysis.upstream.resolving.classes import (
-    SPREAD,
     body_bindings,
     class_effects,
     mro,
@@ -17,8 +16,10 @@ from patchkit.analysis.upstream.resolving.constructor_fields import (
     new_signature,
     widest_init_signature,
 )
+from patchkit.analysis.upstream.resolving.dataclass_makers import SPREAD
 from patchkit.analysis.upstream.resolving.field_calls import (
     DATACLASSES,
+    option_value,
 )
 from patchkit.analysis.upstream.resolving.fields import flavour
 from patchkit.analysis.upstream.resolving.machinery import (
@@ -265,7 +266,8 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     effects = class_effects(lookup, owner)
     is_known = effects.flavour in DATACLASSES and effects.flavour != "unknown"
     # `@dataclass(init=…)` may generate none.
-    has_known_options = SPREAD not in effects.options and "init" not in effects.options
+    writes_init = option_value(effects.options.get("init", ast.Constant(value=True)))
+    has_known_options = SPREAD not in effects.options and writes_init is True
     if name == "__init__" and is_known and has_known_options:
         method = _generated(owner, name, init_signature(lookup, owner), kind)
         if kind == "pydantic" and method.signature is not None:

@@ -29,7 +29,7 @@ from patchkit.analysis.upstream.resolving.syntax import (
     walk,
 )
 from patchkit.analysis.upstream.resolving.touches import DEPTH
-from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Scope, Value
+from patchkit.analysis.upstream.resolving.values import Kind, Lookup, Value
 
 
 class DecoratorOutcome(NamedTuple):
@@ -52,10 +52,6 @@ WRAPS_ASYNC = DecoratorOutcome("wraps as a coroutine function")
 """The same, but the function is a coroutine function."""
 UNKNOWN = DecoratorOutcome("unknown")
 """Nothing is known about the object that it returns."""
-DATACLASSES = {
-    "dataclasses.dataclass": "dataclass",
-    "pydantic.dataclasses.dataclass": "pydantic",
-}
 
 
 class DecoratorSource:
@@ -177,30 +173,6 @@ class DecoratorSource:
             return reaches_end  # it returns None
         return all(_is_other(node, value, use.decorated) for value in returned)
 
-    def dataclass_of(self, node: ast.FunctionDef) -> str:
-        """Return the flavour of dataclass that a function makes of a class.
-
-        Args:
-            node: The function; it makes one if it is decorated with `dataclass_transform`.
-
-        Returns:
-            The flavour of the dataclass decorator that the function calls; "unknown" if it calls
-            none or several. '' if it makes no dataclasses.
-        """
-        if not any(
-            _is_dataclass_transform(decorator) for decorator in node.decorator_list
-        ):
-            return ""
-        flavours: set[str] = set()
-        for part in walk(node):
-            if isinstance(part, ast.Call) and "dataclass" in dotted(part.func):
-                for value in self._lookup.evaluate(part.func, Scope(self._tree)):
-                    flavours.add(DATACLASSES.get(value.dotted, ""))
-        flavours.discard("")
-        if len(flavours) != 1:
-            return "unknown"
-        return flavours.pop()
-
     def _outcome_of_return(
         self,
         node: ast.FunctionDef,
@@ -302,11 +274,6 @@ def _is_other(node: ast.FunctionDef, returned: ast.expr | None, decorated: str) 
 def _is_generator(node: ast.FunctionDef) -> bool:
     values = (getattr(statement, "value", None) for statement in node.body)
     return any(isinstance(value, (ast.Yield, ast.YieldFrom)) for value in values)
-
-
-def _is_dataclass_transform(decorator: ast.expr) -> bool:
-    function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return dotted(function).endswith("dataclass_transform")
 
 
 def _without_cast(expression: ast.expr | None) -> ast.expr | None:

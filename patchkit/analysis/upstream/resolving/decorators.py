@@ -3,8 +3,12 @@
 import ast
 from dataclasses import dataclass, field
 
-from patchkit.analysis.upstream.resolving.decorator_source import (
+from patchkit.analysis.upstream.resolving.dataclass_makers import (
     DATACLASSES,
+    SPREAD,
+    dataclass_maker,
+)
+from patchkit.analysis.upstream.resolving.decorator_source import (
     SAME,
     UNKNOWN,
     WRAPS,
@@ -223,7 +227,9 @@ def _effect_of(lookup: Lookup, decorator: ast.expr, scope: Scope) -> DecoratorEf
     options: dict[str, ast.expr] = {}
     if isinstance(decorator, ast.Call):
         function = decorator.func
-        options = {keyword.arg or "**": keyword.value for keyword in decorator.keywords}
+        options = {
+            keyword.arg or SPREAD: keyword.value for keyword in decorator.keywords
+        }
     effects = [
         _effect_of_value(lookup, value, decorator, options)
         for value in lookup.evaluate(function, scope)
@@ -325,7 +331,8 @@ def _effect_of_value(
     attributes = touched_by(lookup, value)
     touched = attributes.names
     is_call = isinstance(decorator, ast.Call)
-    flavour = source.dataclass_of(node)
+    maker = dataclass_maker(lookup, value.tree, node, options)
+    flavour = maker.flavour
     outcome = SAME  # of one that makes a dataclass, which returns the class
     is_open = attributes.is_open
     if flavour in ("", "unknown"):
@@ -344,7 +351,7 @@ def _effect_of_value(
         replaces_any=attributes.replaces_any,
         dataclass=flavour,
         bases=bases,
-        options=options,
+        options=maker.options,
         removed=attributes.removed,
         patterns=attributes.patterns,
         certain=frozenset() if is_call else attributes.certain,

@@ -15,12 +15,12 @@ from patchkit.analysis.upstream.resolving.annotation_marks import (
     mark_of,
 )
 from patchkit.analysis.upstream.resolving.classes import (
-    SPREAD,
     body_bindings,
     class_effects,
     mro,
     source_name,
 )
+from patchkit.analysis.upstream.resolving.dataclass_makers import SPREAD
 from patchkit.analysis.upstream.resolving.field_calls import (
     Field,
     option_value,

@@ -1385,3 +1385,127 @@ class G(F):
 class H(msgspec.Struct):
     x: int
     __annotations__["q"] = int
+
+
+# program: decorators that pass options on to a dataclass decorator
+# called: A, B, C, D, E, H, I
+import dataclasses
+import random
+from typing_extensions import dataclass_transform
+
+
+@dataclass_transform()
+def keyword_only(cls=None, /, *, frozen=True):
+    def wrap(cls):
+        return dataclasses.dataclass(cls, kw_only=True, frozen=frozen)
+
+    if cls is None:
+        return wrap
+    return wrap(cls)
+
+
+@dataclass_transform()
+def passing(cls=None, *, kw_only=False, **others):
+    def wrap(cls):
+        return dataclasses.dataclass(cls, kw_only=kw_only, **others)
+
+    return wrap if cls is None else wrap(cls)
+
+
+@dataclass_transform()
+def changing(cls=None, **others):
+    others.setdefault("kw_only", True)
+
+    def wrap(cls):
+        return dataclasses.dataclass(cls, **others)
+
+    return wrap if cls is None else wrap(cls)
+
+
+@dataclass_transform()
+def rebinding(cls=None, *, kw_only=False):
+    kw_only = not kw_only
+
+    def wrap(cls):
+        return dataclasses.dataclass(cls, kw_only=kw_only)
+
+    return wrap if cls is None else wrap(cls)
+
+
+@dataclass_transform()
+def choosing(cls):
+    if random:
+        return dataclasses.dataclass(cls, kw_only=True)
+    return dataclasses.dataclass(cls)
+
+
+@dataclass_transform()
+def ignoring(cls=None, *, kw_only=False, **others):
+    def wrap(cls):
+        return dataclasses.dataclass(cls)
+
+    return wrap if cls is None else wrap(cls)
+
+
+@dataclass_transform()
+def making_init(cls=None, *, init=True):
+    def wrap(cls):
+        return dataclasses.dataclass(cls, init=init)
+
+    return wrap if cls is None else wrap(cls)
+
+
+@keyword_only
+class A:
+    a: int
+    b: int = 1
+
+
+@keyword_only(frozen=False)
+class B:
+    a: int
+
+
+@passing
+class C:
+    a: int
+
+
+@passing(kw_only=True)
+class D:
+    a: int
+
+
+@passing(repr=False, kw_only=False)
+class E:
+    a: int
+
+
+@changing
+class F:
+    a: int
+
+
+@rebinding
+class G:
+    a: int
+
+
+@choosing
+class J:
+    a: int
+
+
+@ignoring(kw_only=True, slots=True)
+class H:
+    a: int
+
+
+@making_init
+class I:
+    a: int
+
+
+@making_init(init=False)
+class K:
+    a: int
