@@ -151,6 +151,8 @@ def as_resigned(lookup: Lookup, owner: Value, name: str, values: Values) -> Valu
 def _replaced_reason(lookup: Lookup, owner: Value, name: str) -> str:
     """Say what may replace a class, or an attribute whose name it computes; '' for nothing."""
     effects = class_effects(lookup, owner)
+    if effects.flavour == "pydantic" and name == "__init__":
+        return "pydantic puts its own __init__ in the place of this one"
     return (
         effects.replaced_reason
         or effects.computed_reason

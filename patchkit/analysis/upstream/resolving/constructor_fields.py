@@ -157,7 +157,7 @@ def _annotated_fields(
             is_keyword = True  # all fields below it
         elif mark != CLASS_VAR:
             field = fields.read_field(lookup, owner, node, effects.flavour)
-            if _default_is_unsure(lookup, owner, field):
+            if _default_is_unsure(lookup, owner, field, effects):
                 field = field._replace(default=None)
             if field.keyword is None:
                 field = field._replace(keyword=is_keyword)
@@ -180,12 +180,18 @@ def changes_annotations(owner: Value) -> bool:
     )
 
 
-def _default_is_unsure(lookup: Lookup, owner: Value, field: Field) -> bool:
+def _default_is_unsure(
+    lookup: Lookup, owner: Value, field: Field, effects: ClassEffects
+) -> bool:
     """Whether a field may have a default, or may have none."""
     if field.default is None:
         return True
+    if effects.flavour == "pydantic" and fields.says_more(field.node.annotation):
+        return True
     if field.node.value is not None:
         return False
+    if hasattr(type, field.name):
+        return True  # `getattr` of the class finds what its metaclass has: `mro`, `__name__`
     # An attribute of a base is the default of a field that spells out none. Where a base has no
     # such attribute, `member` returns a single value, an absent one.
     for base in mro(lookup, owner)[1:]:

@@ -30,6 +30,7 @@ from patchkit.analysis.upstream.resolving.metaclasses import (
     may_change_body,
     metaclass,
 )
+from patchkit.analysis.upstream.resolving.outside import as_typing
 from patchkit.analysis.upstream.resolving.syntax import (
     Signature,
     parameter,
@@ -199,13 +200,19 @@ def _call_of_pydantic(lookup: Lookup, value: Value) -> Signature | None:
 
 
 def _may_forbid_others(lookup: Lookup, value: Value) -> bool:
-    """Whether the module of a class or of its decorator has pydantic's word `forbid`."""
+    """Whether the module of a class or of its decorator has pydantic's word `forbid`.
+
+    If one of them has `alias_generator`, its fields may have other names.
+    """
     trees = [value.module_tree]
     scope = Scope(value.module_tree, value.classes[:-1])
     for decorator in value.class_statement.decorator_list:
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         trees += [one.tree for one in lookup.evaluate(function, scope) if one.tree]
-    return any(b"forbid" in tree.source for tree in trees)
+    sources = [tree.source for tree in trees]
+    if any(b"alias_generator" in source for source in sources):
+        return False
+    return any(b"forbid" in source for source in sources)
 
 
 def _named_tuple_call(lookup: Lookup, value: Value) -> Signature | None:
@@ -268,6 +275,8 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     # `@dataclass(init=…)` may generate none.
     writes_init = option_value(effects.options.get("init", ast.Constant(value=True)))
     has_known_options = SPREAD not in effects.options and writes_init is True
+    if name == "__init__" and is_known and _is_protocol(lookup, owner):
+        return undecided("a Protocol has an __init__ that the dataclass leaves alone")
     if name == "__init__" and is_known and has_known_options:
         method = _generated(owner, name, init_signature(lookup, owner), kind)
         if kind == "pydantic" and method.signature is not None:
@@ -285,6 +294,17 @@ def generated_method(lookup: Lookup, owner: Value, name: str) -> Value | None:
     if name == "__hash__":
         return _hash_of_compared(lookup, owner)
     return None
+
+
+def _is_protocol(lookup: Lookup, owner: Value) -> bool:
+    """Whether a class derives from `Protocol` itself, which sets an `__init__` on it."""
+    scope = Scope(owner.module_tree, owner.classes[:-1])
+    for base in owner.class_statement.bases:
+        plain = base.value if isinstance(base, ast.Subscript) else base
+        for value in lookup.evaluate(plain, scope):
+            if as_typing(value.dotted) == "typing.Protocol":
+                return True
+    return False
 
 
 def _generated(

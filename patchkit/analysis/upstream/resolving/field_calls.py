@@ -13,6 +13,10 @@ _FIELD_FUNCTIONS = frozenset(
 )
 
 
+_ALIASES: frozenset[str | None] = frozenset({"alias", "validation_alias"})
+"""Options by which pydantic gives a parameter another name than its field."""
+
+
 class Field(NamedTuple):
     """One field of a class.
 
@@ -108,7 +112,8 @@ def _with_options(field: Field, call: ast.Call, function: str, kind: str) -> Fie
         for name in ("init", "kw_only")
         if name in options
     }
-    if None in switches.values():
+    has_other_name = is_pydantic and not _ALIASES.isdisjoint(options)
+    if has_other_name or None in switches.values():
         has_default = None
     if None in options or kind == "unknown":  # `**options` has no name
         on_class = None

@@ -241,6 +241,8 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
     if node.value is None:
         if kind == "unknown":
             in_slot = None  # whether it is a field at all is not known
+        elif kind == "pydantic" and says_more(node.annotation):
+            in_slot = None
         elif mark_of(owner.module_tree, node.annotation) == INIT_VAR:
             in_slot = False  # instances do not keep it
         return Field(name, node, default=False, on_class=in_slot)
@@ -258,6 +260,15 @@ def read_field(lookup: Lookup, owner: Value, node: ast.AnnAssign, kind: str) -> 
         return field  # as its default alone decides
     # The default leaves no attribute, but a slot does; None if it is not known whether it has one.
     return field._replace(on_class=in_slot)
+
+
+def says_more(annotation: ast.expr) -> bool:
+    """Whether an annotation calls something, as `Annotated[int, Field(alias="a", default=1)]`.
+
+    Args:
+        annotation: That of a field of pydantic, which may get its default from it.
+    """
+    return any(isinstance(node, ast.Call) for node in ast.walk(annotation))
 
 
 def _has_slots(lookup: Lookup, owner: Value) -> bool | None:

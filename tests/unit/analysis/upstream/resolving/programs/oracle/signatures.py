@@ -1509,3 +1509,93 @@ class I:
 @making_init(init=False)
 class K:
     a: int
+
+
+# program: fields of names that each class has
+# at most: A, B
+from dataclasses import dataclass
+
+
+@dataclass
+class A:
+    __name__: str
+
+
+@dataclass
+class B:
+    mro: str
+
+
+# program: dataclasses that are protocols
+# called: C
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+
+@runtime_checkable
+@dataclass
+class A(Protocol):
+    a: int
+
+
+@dataclass
+class B(Protocol[TypeVar("T")]):
+    a: int
+
+
+@dataclass
+class C(A):
+    b: int
+
+
+# program: dataclasses of pydantic with names and defaults elsewhere
+# not called: A, B, D, E, F, G
+from typing import Annotated
+from dataclasses import field
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+FORBID = ConfigDict(extra="forbid", validate_by_name=True)
+
+
+@dataclass(config=FORBID)
+class A:
+    a: int
+
+    def __init__(self, other, a):
+        self.a = a
+
+
+class B(A):
+    pass
+
+
+@dataclass(config=FORBID)
+class D:
+    a: int = Field(alias="b")
+
+
+@dataclass(config=FORBID)
+class E:
+    a: Annotated[int, Field(alias="b", default=1)]
+
+
+@dataclass(config=FORBID)
+class F:
+    a: Annotated[int, Field(default=1)]
+
+
+@dataclass(config=FORBID)
+class G:
+    _a: Annotated[int, Field(alias="b", default=1)] = field(default=2)
+
+
+# program: a dataclass of pydantic with names that are generated
+# not called: A
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+
+@dataclass(config=ConfigDict(extra="forbid", alias_generator=str.upper))
+class A:
+    a: int
