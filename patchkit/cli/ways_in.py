@@ -11,9 +11,8 @@ from typing import NamedTuple
 import patchkit
 from patchkit.cli.report.here import HealthLine
 from patchkit.core.engines.engine import Engine
-from patchkit.core.engines.entry_points import own_engines
+from patchkit.core.engines.entry_points import entry_points_of, own_engines
 from patchkit.core.versions.installed import Versions
-from patchkit.core.versions.plain_metadata import entry_points_of
 from patchkit.core.versions.requirements import satisfies
 from patchkit.errors import VersionError
 from patchkit.runtime.bootstrap.install import ABSENT, FOREIGN, INSTALLED, look

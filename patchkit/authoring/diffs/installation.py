@@ -14,7 +14,7 @@ from patchkit.analysis.upstream.reading.files import ReleaseSource, is_python
 from patchkit.authoring.diffs.diff_files import Differing
 from patchkit.authoring.diffs.diff_paths import MODULE
 from patchkit.authoring.scaffold.files import PlannedFile, write
-from patchkit.core.versions.plain_metadata import readable_distributions
+from patchkit.core.versions.distributions import readable_distributions
 from patchkit.errors import ScaffoldError, UpstreamError
 
 _HASHES = ("sha256", "sha384", "sha512")

@@ -14,7 +14,7 @@ from patchkit.analysis.upstream.resolving.syntax import SCOPES, dotted
 from patchkit.authoring.piles.hooks import hooked
 from patchkit.authoring.piles.pile_reader import Dialect, PileReader
 from patchkit.authoring.piles.placements import Placement, StatementContext
-from patchkit.core.versions.plain_metadata import entry_points_of
+from patchkit.core.engines.entry_points import entry_points_of
 from patchkit.errors import ScaffoldError
 
 GROUP = "patchkit.dialects"

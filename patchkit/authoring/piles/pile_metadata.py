@@ -12,8 +12,8 @@ from patchkit.authoring.scaffold.plan import INIT
 from patchkit.core.engines.entry_points import installed_engines
 from patchkit.core.plain_files import read_plain
 from patchkit.core.rows.project import parse_toml
+from patchkit.core.versions.distributions import readable_distributions
 from patchkit.core.versions.installed_packages import distributions_by_package
-from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import canonical, parse_requirement
 from patchkit.errors import RequirementError, ScaffoldError, UpstreamError
 

@@ -63,7 +63,7 @@ def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
     folders = [folder or "." for folder in path]
     if not any(_may_hold_packs(folder) for folder in folders):
         return []
-    from patchkit.core.versions.plain_metadata import (  # noqa: PLC0415 - see above
+    from patchkit.core.versions.distributions import (  # noqa: PLC0415 - see above
         readable_distributions,
     )
 
@@ -75,6 +75,23 @@ def entries_here(path: Iterable[str] | None = None) -> list[EntryPoint]:
             if entry.group in {GROUP, PROCESSES, ENGINES}
         ]
     return entries
+
+
+def entry_points_of(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group that distributions on `sys.path` have, each once.
+
+    Args:
+        group: The name of the group, such as `vllm.general_plugins`.
+    """
+    from patchkit.core.versions.distributions import (  # noqa: PLC0415 - as above
+        readable_distributions,
+    )
+
+    entries: dict[EntryPoint, None] = {}
+    for dist in readable_distributions():
+        with suppress(ValueError, TypeError):  # its file is malformed
+            entries |= dict.fromkeys(dist.entry_points.select(group=group))
+    return list(entries)
 
 
 def _entries_of(dist: Distribution) -> Iterable[EntryPoint]:

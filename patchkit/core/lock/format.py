@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from patchkit.core.plain_files import read_plain
 from patchkit.core.record import grouped
 from patchkit.core.versions.requirements import release_order
-from patchkit.errors import LockError, UpstreamError
+from patchkit.errors import LockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -161,10 +161,15 @@ def read_lock(file: Path) -> Lock:
         LockError: The file cannot be read, or is malformed; then the error names the line.
     """
     try:
-        text = read_plain(file, _MAX_BYTES).decode("utf-8")
+        state = file.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise LockError(f"{file}: cannot be read (it is no regular file)")
+        if state.st_size > _MAX_BYTES:
+            raise LockError(f"{file}: cannot be read (it has more than 64 MB)")
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Lock()
-    except (OSError, UpstreamError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise LockError(f"{file}: cannot be read ({error})") from error
     return parse_lock(text, str(file))
 

@@ -4,27 +4,37 @@ Nothing of the package is executed. What a distribution's metadata says is compa
 several may name the same package, as leftovers of earlier installs do.
 """
 
-import ast
 import base64
 import enum
 import hashlib
 import json
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, DistributionFinder, distributions
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from patchkit.core.versions.plain_metadata import readable_distributions
 from patchkit.core.versions.requirements import FoundVersion, canonical
-from patchkit.errors import VersionError
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _UNKNOWN = "unknown"
+_FILES = (
+    "",  # an egg-info may be a file itself
+    "METADATA",
+    "PKG-INFO",
+    "RECORD",
+    "SOURCES.txt",
+    "installed-files.txt",
+    "direct_url.json",
+    "entry_points.txt",
+    "top_level.txt",
+)
+"""What `importlib.metadata` and patchkit read of a distribution."""
 
 
 class _Evidence(enum.IntEnum):
@@ -99,8 +109,14 @@ class ProviderSearch:
 
         It is the one that the package's files state, or else that of a distribution of its name.
         """
-        stated = _stated(self.name, package)
-        if stated and _says_something(stated):
+        # Mostly a distribution is known to provide it, and this module is not needed.
+        from patchkit.core.versions.stated_versions import (  # noqa: PLC0415
+            names_release,
+            stated_version,
+        )
+
+        stated = stated_version(self.name, package.name, package.place)
+        if stated and names_release(stated):
             return stated
         namesakes = (
             dist for dist in self._namesakes() if not self._denies(dist, package)
@@ -162,36 +178,40 @@ class ProviderSearch:
         return _leads_to(dist, package)
 
 
-def _stated(name: str, package: _Package) -> FoundVersion | None:
-    """Return the first version that the package's files state and that names a release.
+def readable_distributions(
+    path: list[str] | None = None, name: str | None = None
+) -> Iterator[Distribution]:
+    """Iterate over distributions, but those of which a file is a pipe, a device, or the like.
 
-    If none names a release, the first that is stated at all; None if none is.
+    `importlib.metadata` would wait for what somebody writes into a pipe, and read `/dev/zero`
+    until the memory is full.
+
+    Args:
+        path: The folders to search; None for `sys.path`.
+        name: The name of the only distribution to find; None for all.
     """
-    files = [package.place]
-    folder = ""  # of the package, for the `source` of a version: `vllm/_version.py`
-    if package.place.name.startswith("__init__."):
-        folder = f"{package.name}/"
-        names = ("_version.py", "version.py", package.place.name)
-        files = [package.place.with_name(file) for file in names]
-    versions: list[FoundVersion] = []
-    for file in files:
-        source = folder + file.name
-        texts = _static_version(file)
-        versions += [FoundVersion(name, text, source) for text in texts]
-    if not versions:
-        return None
-    for version in versions:
-        if _says_something(version):
-            return version
-    return versions[0]
+    folders = [folder for folder in path or sys.path if not _is_endless(folder)]
+    context = DistributionFinder.Context(name=name, path=folders)
+    for dist in distributions(context=context):
+        folder = getattr(dist, "_path", None)
+        # One in a zip file, or of another finder, has no files to look at.
+        if not isinstance(folder, Path) or _is_readable(folder):
+            yield dist
 
 
-def _says_something(version: FoundVersion) -> bool:
-    """Whether a version names a release; `0.1.dev3` does not."""
+def _is_readable(folder: Path) -> bool:
+    """Whether all files of a distribution's metadata are regular ones, or not there."""
+    paths = (os.path.join(folder, file) for file in _FILES)  # noqa: PTH118 - faster
+    return not any(map(_is_endless, paths))
+
+
+def _is_endless(path: str) -> bool:
+    """Whether a path leads to a pipe, a device or the like: neither a file nor a folder."""
     try:
-        return bool(version.counts_as)
-    except VersionError:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - faster
+    except (OSError, ValueError):
         return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _locate(package: str, path: list[str] | None) -> _Package | None:
@@ -350,40 +370,3 @@ def _header(dist: Distribution, field: str) -> str:
     text = _read(dist, "METADATA") or _read(dist, "PKG-INFO") or _read(dist, "")
     match = re.search(rf"^{field}:[ \t]*(\S+)", text, re.MULTILINE)
     return match[1] if match else ""
-
-
-def _static_version(file: Path) -> Iterator[str]:
-    """Yield the strings that a file assigns to `__version__` or `version`."""
-    if not file.is_file():
-        return  # it is not there, or a pipe, which would be waited for
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # it is not there, or nested too deep
-    for node in _statements(tree):
-        targets: list[ast.expr]
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        else:
-            continue
-        names = {target.id for target in targets if isinstance(target, ast.Name)}
-        is_version = not names.isdisjoint(("__version__", "version"))
-        value = node.value
-        if (
-            is_version
-            and isinstance(value, ast.Constant)
-            and isinstance(value.value, str)
-        ):
-            yield value.value
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those below it, at any depth, but not those in functions and classes."""
-    pending = [node]  # no recursion, as a chain of `elif` may be too deep for it
-    while pending:
-        current = pending.pop()
-        if not isinstance(current, _SCOPES):
-            yield current
-            pending += reversed(list(ast.iter_child_nodes(current)))

@@ -4,8 +4,7 @@ import csv
 from collections.abc import Iterator
 from importlib.metadata import Distribution
 
-from patchkit.core.versions.distributions import ProviderSearch
-from patchkit.core.versions.plain_metadata import readable_distributions
+from patchkit.core.versions.distributions import ProviderSearch, readable_distributions
 from patchkit.core.versions.requirements import canonical
 
 

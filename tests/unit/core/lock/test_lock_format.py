@@ -114,7 +114,7 @@ def test_what_a_line_holds_is_not_repeated_whole() -> None:
 def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
     """Nothing of it is read."""
     hole(tmp_path / "patchkit.lock")
-    with pytest.raises(LockError, match="has more than 67,108,864 bytes"):
+    with pytest.raises(LockError, match="has more than 64 MB"):
         read_lock(tmp_path / "patchkit.lock")
 
 

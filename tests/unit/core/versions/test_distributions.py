@@ -10,9 +10,9 @@ import pytest
 from support import layouts
 from support.layouts import dist_info, editable, find, package, write
 
-from patchkit.core.versions.distributions import _static_version
 from patchkit.core.versions.installed import Versions
 from patchkit.core.versions.requirements import FoundVersion
+from patchkit.core.versions.stated_versions import _static_version
 from patchkit.errors import VersionError
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.odd_places import PLACES, ending_in
 
-from patchkit.core.engines.entry_points import entries_here, installed_packs
-from patchkit.core.versions.distributions import ProviderSearch
-from patchkit.core.versions.installed_packages import distributions_by_package
-from patchkit.core.versions.plain_metadata import (
+from patchkit.core.engines.entry_points import (
+    entries_here,
     entry_points_of,
-    readable_distributions,
+    installed_packs,
 )
+from patchkit.core.versions.distributions import ProviderSearch, readable_distributions
+from patchkit.core.versions.installed_packages import distributions_by_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
