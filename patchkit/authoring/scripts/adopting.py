@@ -176,7 +176,7 @@ class ScriptRun:
         last_line = self._idle_edits.without_folders(finished.last_line)
         if last_line:
             last_line = f": {last_line}"
-        return f"it ended with {finished.code}{last_line}; {_NOT_ADOPTED}"
+        return f"it ended {finished.ending}{last_line}; {_NOT_ADOPTED}"
 
     def _differing(
         self, edited: Mapping[str, bytes | None], rows: ScriptRows

@@ -144,3 +144,19 @@ def test_a_program_that_is_missing_has_the_code_of_a_shell() -> None:
     done = run("no-such-program")
     assert done.code == 127
     assert done.last_line == "no-such-program: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        ("raise SystemExit(3)", "with 3"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "by SIGILL"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 3)",
+            "by signal 37",
+        ),
+    ],
+)
+def test_how_it_ended(code: str, ending: str) -> None:
+    """A signal is named, as SIGILL where a library has instructions that this CPU lacks."""
+    assert run(sys.executable, "-c", code).ending == ending

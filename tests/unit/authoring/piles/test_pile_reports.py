@@ -53,6 +53,18 @@ def test_observing_lists_what_no_row_does(
     assert "ModuleNotFoundError" in str(report["observed"]["faults"])
 
 
+@pytest.mark.processes
+def test_a_signal_is_named(here: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """What an import ends by, as a library for other CPUs does, is one error."""
+    text = "import os, signal\nfrom up import lib\nos.kill(os.getpid(), signal.SIGILL)\nlib.g = len\n"
+    here.module("pile.patches", text)
+    words = ["adopt", "pile", *INTO_MINE, "--observe"]
+    assert main(words) == 2
+    assert (
+        "the process that imports the pile ended by SIGILL" in capsys.readouterr().err
+    )
+
+
 def test_the_text_output_counts_what_is_in_rows(
     here: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
