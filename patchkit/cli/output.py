@@ -43,7 +43,7 @@ def _without_secrets(text: str) -> str:
     text = _LOGIN.sub(r"\1…@", text)
     if not _URL.search(text):
         return text
-    from patchkit.analysis.upstream.reading.replies import masked  # noqa: PLC0415 - few messages have one
+    from patchkit.analysis.upstream.reading.masking import masked  # noqa: PLC0415 - few messages have one
 
     # One that was read as a path has a single slash left.
     return _URL.sub(lambda match: masked(f"{match[1]}//{match[2]}"), text)

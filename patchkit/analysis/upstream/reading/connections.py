@@ -20,12 +20,8 @@ from patchkit.analysis.upstream.reading.certificates import (
     refuse_pipes,
 )
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
-from patchkit.analysis.upstream.reading.replies import (
-    host_of,
-    joined,
-    without_secrets,
-)
 from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.urls import host_of, joined, without_secrets
 from patchkit.analysis.upstream.reading.watchdog import (
     SLOWEST,
     SlowServerError,

@@ -17,19 +17,21 @@ from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from patchkit.analysis.upstream.reading.archive import SUFFIX
 from patchkit.analysis.upstream.reading.cache import Cache, IndexPage
 from patchkit.analysis.upstream.reading.connections import NEVER_READ
-from patchkit.analysis.upstream.reading.replies import (
-    StatusError,
+from patchkit.analysis.upstream.reading.masking import shown
+from patchkit.analysis.upstream.reading.replies import StatusError
+from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.tokens import (
     has_secrets,
-    joined,
-    login_of,
-    shown,
     tokens_of,
-    with_login,
     with_tokens,
-    without_secrets,
     without_tokens,
 )
-from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.urls import (
+    joined,
+    login_of,
+    with_login,
+    without_secrets,
+)
 from patchkit.analysis.upstream.reading.web import Web
 from patchkit.core.plain_files import read_plain
 from patchkit.core.versions.requirements import canonical

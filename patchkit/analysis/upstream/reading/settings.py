@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from patchkit.analysis.upstream.reading.replies import masked
+from patchkit.analysis.upstream.reading.masking import masked
 from patchkit.core.plain_files import read_plain
 from patchkit.errors import SettingsError, UpstreamError
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from patchkit.analysis.upstream.reading.files import (
+    MAX_FILE,
     ROOTS,
     ContentMark,
     ReleaseSource,
@@ -12,6 +13,7 @@ from patchkit.analysis.upstream.reading.files import (
     is_listed,
     is_python,
 )
+from patchkit.core.plain_files import read_plain
 from patchkit.core.versions.distributions import ProviderSearch
 from patchkit.errors import UpstreamError
 
@@ -48,7 +50,7 @@ class Tree:
         file = self.root / path
         try:
             check_size(path, file.stat().st_size)
-            return file.read_bytes()
+            return read_plain(file, MAX_FILE)
         except OSError as error:
             raise UpstreamError(
                 f"{self.name}: {path}: {error.strerror or error}"

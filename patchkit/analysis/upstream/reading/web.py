@@ -15,14 +15,11 @@ from urllib3 import BaseHTTPResponse
 
 from patchkit.analysis.upstream.reading.archive import MAX_DOWNLOAD, Span
 from patchkit.analysis.upstream.reading.connections import Connections
+from patchkit.analysis.upstream.reading.masking import shown
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
-from patchkit.analysis.upstream.reading.replies import (
-    NoRangesError,
-    StatusError,
-    host_of,
-    shown,
-)
+from patchkit.analysis.upstream.reading.replies import NoRangesError, StatusError
 from patchkit.analysis.upstream.reading.settings import PipSettings
+from patchkit.analysis.upstream.reading.urls import host_of
 from patchkit.errors import UpstreamError
 
 _PATIENCE = 300.0

@@ -15,7 +15,7 @@ from analysis.upstream.shops import WHEEL, Customer, age, prefetch, stock
 from patchkit.analysis.upstream.reading.cache import IndexPage
 from patchkit.analysis.upstream.reading.parallel import CONNECTIONS
 from patchkit.analysis.upstream.reading.releases import find_releases
-from patchkit.analysis.upstream.reading.replies import (
+from patchkit.analysis.upstream.reading.tokens import (
     tokens_of,
     with_tokens,
     without_tokens,

@@ -13,8 +13,8 @@ from support.odd_places import PLACES, ending_in
 from support.programs import program
 
 from patchkit.analysis.upstream.reading import settings
-from patchkit.analysis.upstream.reading.replies import without_secrets
 from patchkit.analysis.upstream.reading.settings import PipSettings, usual_index
+from patchkit.analysis.upstream.reading.urls import without_secrets
 from patchkit.errors import SettingsError, UpstreamError
 
 if TYPE_CHECKING:

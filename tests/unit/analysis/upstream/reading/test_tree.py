@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.layouts import dist_info, package, write
+from support.odd_places import ending_in
 
 from patchkit.analysis.upstream.reading import files as limits
 from patchkit.analysis.upstream.reading.tree import open_tree
@@ -103,3 +104,16 @@ def test_a_file_above_the_limit_is_an_error(
     monkeypatch.setattr(limits, "MAX_FILE", 99)
     with pytest.raises(UpstreamError, match=r"vllm/big\.py in it has 100 bytes"):
         open_tree(tmp_path, "vllm").read("vllm/big.py")
+
+
+def test_a_file_that_would_be_waited_for(tmp_path: Path) -> None:
+    """The log of the kernel is called a regular file; root reads what is there, others nothing."""
+    package(tmp_path)
+    (tmp_path / "vllm" / "log.py").symlink_to("/proc/kmsg")
+    source = open_tree(tmp_path, "vllm")
+    for _ in range(2):  # what is there is read once
+        with ending_in(20):
+            try:
+                source.read("vllm/log.py")
+            except UpstreamError as error:
+                assert not isinstance(error.__cause__, TimeoutError)

@@ -1,4 +1,4 @@
-"""URLs without their secrets, and that none is kept or shown."""
+"""No secret of an index is kept in the cache, or shown; a missing folder is named."""
 
 from __future__ import annotations
 
@@ -6,106 +6,15 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from support.odd_places import ending_in
 
 from analysis.upstream.shops import age, stock
 from patchkit.analysis.upstream.reading.releases import find_releases
-from patchkit.analysis.upstream.reading.replies import (
-    has_secrets,
-    masked,
-    tokens_of,
-    with_login,
-    with_tokens,
-    without_secrets,
-    without_tokens,
-)
 from patchkit.errors import UpstreamError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from analysis.upstream.shops import Customer
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("https://me:cret@host:8/simple/?a#b", "https://host:8/simple/?a#b"),
-        ("https://cret@host/simple", "https://host/simple"),
-        ("//me:cret@host/simple", "//host/simple"),
-        ("me:cret@host/simple", "host/simple"),
-        ("me:cret@host", "host"),
-        ("https:/me:cret@host/simple", "https:/host/simple"),
-        ("https://me:cr/et@host/simple", "https://host/simple"),
-        ("https://me:cr@et@host/simple", "https://host/simple"),
-        ("https://me:cret@host:port/simple", "https://host:port/simple"),
-        ("file://me:cret@host/simple", "file://host/simple"),
-        ("https://host/@scope/simple", "https://host/@scope/simple"),
-        ("/home/me@work/wheels", "/home/me@work/wheels"),
-        ("./me@work", "./me@work"),
-        ("~/me@work", "~/me@work"),
-        ("file:///home/me@work", "file:///home/me@work"),
-        ("@host", "@host"),
-    ],
-)
-def test_a_url_is_shown_without_name_and_password(url: str, shown: str) -> None:
-    """Also a malformed one, and one without a scheme; paths stay as they are."""
-    assert without_secrets(url) == shown
-
-
-def test_a_setting_of_several_urls_is_masked() -> None:
-    """Each login becomes `…`, and what stands between the URLs stays."""
-    text = "https://me:cret@a/simple\n  me:cret@b /c@d"
-    assert masked(text) == "https://…@a/simple\n  …@b /c@d"
-
-
-def test_what_follows_a_malformed_host_is_masked_too() -> None:
-    """A token in the path, or behind the `?`, of a URL whose port is no number."""
-    shown = masked("https://me:cret@host:bad/t0ken/simple?key=t0ken")
-    assert "host" in shown
-    assert "cret" not in shown
-    assert "t0ken" not in shown
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("ftp://host/t0ken/simple", "ftp://host/…/simple"),
-        ("htps://host/t0ken/simple", "htps://host/…/simple"),
-        ("http:host/t0ken", "http:host/…"),
-        ("http:/host/t0ken", "http:/…"),
-        ("s3://me@bucket/t0ken", "s3://…@bucket/…"),
-        ("https://host/simple/t0ken/: fault", "https://host/simple/…/: fault"),
-        ("file:///home/me/wheels", "file:///home/me/wheels"),
-        ("/home/me/wheels", "/home/me/wheels"),
-        ("up.mod:f/g", "up.mod:f/g"),
-    ],
-)
-def test_a_path_of_any_scheme_is_masked(url: str, shown: str) -> None:
-    """Also where the scheme is misspelled; those of files are shown."""
-    assert masked(url) == shown
-
-
-def test_a_long_setting_takes_no_longer_than_others() -> None:
-    """Searches of each word do not begin anew at each letter."""
-    with ending_in(20):
-        assert masked("a." * 200_000) == "a." * 200_000
-
-
-def test_a_page_of_many_links_takes_no_longer_than_others() -> None:
-    """Queries are searched once; one is found behind many that have no value."""
-    with ending_in(20):
-        assert not has_secrets(b".gz?" * 100_000)
-        assert has_secrets(b".gz?" * 100_000 + b" .whl?key=t0ken")
-
-
-def test_a_login_is_for_its_host_alone() -> None:
-    """A URL of the same host gets name and password, one of another host does not."""
-    origin = "https://me:cret@host:8/simple"
-    assert with_login("https://host:8/file", origin) == "https://me:cret@host:8/file"
-    for other in ("https://host/file", "https://other/file"):
-        assert with_login(other, origin) == other
-    assert with_login("https://host/file", "https://host") == "https://host/file"
 
 
 def contents(place: Path) -> list[bytes]:
@@ -168,23 +77,6 @@ def test_the_cache_holds_no_token(
             assert release.source.read(path) is not None
     assert len(buyer.shop.requests_of("/simple/up/")) == 1  # then it is kept
     assert not any(b"t0ken" in content for content in contents(buyer.place))
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://host/api/v4/groups/5/-/packages/pypi/simple/up/",
-        "https://host/a/b/simple/a0/",
-        "https://host/0/1/2/simple",
-        "https://host/simple?1&0=2",
-    ],
-)
-@pytest.mark.parametrize("text", ["525", "a1a", "a0a1b2", "01210", "\x001\x00", "\0"])
-def test_tokens_are_put_back_as_they_were(url: str, text: str) -> None:
-    """Also where a hash has short ones around the number of another, and in binary content."""
-    tokens = tokens_of(url)
-    kept = without_tokens(text.encode(), tokens)
-    assert with_tokens(kept, tokens) == text.encode()
 
 
 @pytest.mark.parametrize("key", ["indexes", "find_links"])
