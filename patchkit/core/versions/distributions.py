@@ -189,6 +189,9 @@ def readable_distributions(
     Args:
         path: The folders to search; None for `sys.path`.
         name: The name of the only distribution to find; None for all.
+
+    Yields:
+        The distributions, in the order in which they are found.
     """
     folders = [folder for folder in path or sys.path if not _is_endless(folder)]
     context = DistributionFinder.Context(name=name, path=folders)

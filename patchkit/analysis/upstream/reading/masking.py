@@ -12,7 +12,6 @@ from patchkit.analysis.upstream.reading.urls import (
 
 _URL = re.compile(r"(?!file:)(?:[a-z][a-z0-9+.-]*://|https?:)", re.IGNORECASE)
 """Matches the beginning of what is meant to be a URL, of any scheme but that of files."""
-_BLANK = re.compile(r"(\S*)(\s*)(.*)", re.DOTALL)
 
 
 def shown(url: str) -> str:
@@ -28,11 +27,18 @@ def shown(url: str) -> str:
     if not _URL.match(public):
         return public
     beginning, slash, rest = public.partition("/")
+    if not rest:
+        return public
     if not rest.startswith("/"):  # `http:host/…`, where a slash is missing
-        return f"{beginning}{slash}…" if rest else public
+        return f"{beginning}{slash}…"
     scheme, host, path, query = address_of(public)
-    segments = [part if is_usual(part) else "…" for part in path]
-    return "/".join((f"{scheme}//{host}", *segments)) + ("?…" if query else "")
+    text = f"{scheme}//{host}"
+    for part in path:
+        word = part if is_usual(part) else "…"
+        text += f"/{word}"
+    if query:
+        text += "?…"
+    return text
 
 
 def masked(text: str) -> str:
@@ -62,8 +68,9 @@ def _masked(text: str) -> str:
 
 def _shown_word(text: str) -> str:
     """Show a host and what follows it, up to a blank; then the rest."""
-    word, blank, rest = _BLANK.match(text).groups()  # type: ignore[union-attr]
-    return shown(f"https://{word}").removeprefix("https://") + blank + rest
+    word, blank, rest = re.split(r"(\s+|\Z)", text, maxsplit=1)
+    shown_word = shown(f"https://{word}").removeprefix("https://")
+    return shown_word + blank + rest
 
 
 def _masked_words(text: str) -> str:

@@ -31,9 +31,9 @@ def tokens_of(url: str) -> list[str]:
     if not _WEB.match(public):
         return []
     _, _, path, query = address_of(public)
-    unusual = [part for part in path if not is_usual(part)]
-    words = re.split(r"[&=;#?]", "".join(query))
-    return [part for part in (*unusual, *words) if part]
+    parts = [part for part in path if not is_usual(part)]
+    parts += re.split(r"[&=;#?]", "".join(query))
+    return [part for part in parts if part]
 
 
 def without_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
@@ -43,12 +43,18 @@ def without_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
         text: The text.
         tokens: The tokens.
     """
-    marks = {_bytes(token): _mark(number) for number, token in enumerate(tokens)}
+    marks = {}
+    for number, token in enumerate(tokens):
+        marks[_bytes(token)] = _mark(number)
     marks[_EDGE] = _mark(len(tokens))  # then no other text looks like a mark
+
+    def mark_of(match: re.Match[bytes]) -> bytes:
+        return marks[match[0]]
+
     # All in one pass, as a later token may be a part of the marks of earlier ones.
     longest_first = sorted(marks, key=len, reverse=True)
     pattern = b"|".join(map(re.escape, longest_first))
-    return re.sub(pattern, lambda match: marks[match[0]], text)
+    return re.sub(pattern, mark_of, text)
 
 
 def with_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
@@ -58,9 +64,16 @@ def with_tokens(text: bytes, tokens: Sequence[str]) -> bytes:
         text: What it has made.
         tokens: The tokens that it was given.
     """
-    marked = {_mark(number): _bytes(token) for number, token in enumerate(tokens)}
+    marked = {}
+    for number, token in enumerate(tokens):
+        marked[_mark(number)] = _bytes(token)
     marked[_mark(len(tokens))] = _EDGE
-    return _MARK.sub(lambda match: marked.get(match[0], match[0]), text)
+
+    def original_of(match: re.Match[bytes]) -> bytes:
+        text = match[0]
+        return marked.get(text, text)
+
+    return _MARK.sub(original_of, text)
 
 
 def _bytes(token: str) -> bytes:
@@ -68,7 +81,8 @@ def _bytes(token: str) -> bytes:
 
 
 def _mark(number: int) -> bytes:
-    return b"%s%d%s" % (_EDGE, number, _EDGE)
+    digits = str(number).encode()
+    return _EDGE + digits + _EDGE
 
 
 def has_secrets(page: bytes) -> bool:
@@ -79,4 +93,8 @@ def has_secrets(page: bytes) -> bool:
     """
     if _LINK_WITH_LOGIN.search(page):
         return True
-    return any(b"=" in query[1] for query in _LINK_WITH_QUERY.finditer(page))
+    for match in _LINK_WITH_QUERY.finditer(page):
+        query = match[1]
+        if b"=" in query:
+            return True
+    return False

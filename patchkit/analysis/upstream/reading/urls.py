@@ -16,7 +16,13 @@ _USUAL = re.compile(
 
 
 class DividedUrl(NamedTuple):
-    """A URL, divided at the name and password; both are '' if it has none."""
+    """A URL, divided at the name and password.
+
+    Args:
+        before: What stands before the login; the whole URL where it has none.
+        login: Name and password, as they are written; '' where it has none.
+        after: What follows the `@`; '' where it has no login.
+    """
 
     before: str
     login: str
