@@ -173,13 +173,15 @@ class _Part:
         readable = [release for release in self.releases if release.name not in faults]
         wanted = set(targets)
         find_late_attributes(readable, lambda _: wanted)
-        reasons = UsedNames(self.uses, readable).reasons_unread()
-        readable = [release for release in readable if release.name not in reasons]
+        names = UsedNames(self.uses, readable)
+        reasons = names.reasons_unread()
+        if reasons:
+            readable = [release for release in readable if release.name not in reasons]
+            names = UsedNames(self.uses, readable)
         self.unfit = _unfit(self.package, self.uses, readable)
         for entries in self.unfit.values():
             self.findings += [entry.finding for entry in entries]
         self.set_nowhere = set_nowhere(self.uses, readable) if readable else ()
-        names = UsedNames(self.uses, readable)
         self.name_count = len(names)
         for release in readable:
             of_release = names.undecided(release)

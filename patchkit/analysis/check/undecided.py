@@ -1,7 +1,7 @@
 """Lists the names that a package uses and of which a release does not tell whether it has them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.analysis.check import codes
@@ -46,6 +46,8 @@ class UsedNames:
         for use in uses:
             if replacements.is_of_upstream(use):
                 self._places.setdefault(use.target, []).append(use)
+        self._targets = sorted(self._places, key=str)
+        self._undecided: dict[str, list[Undecided]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -56,16 +58,20 @@ class UsedNames:
         Args:
             release: The release.
         """
-        names = []
-        for target in sorted(self._places, key=str):
+        if release.name not in self._undecided:
+            self._undecided[release.name] = list(self._looked_up(release))
+        return self._undecided[release.name]
+
+    def _looked_up(self, release: CheckedRelease) -> Iterator[Undecided]:
+        """Look each name up in a release, and yield those that cannot be decided."""
+        for target in self._targets:
             facts = release.facts(target)
             if facts.state == "undecidable":
-                names.append(Undecided(target, facts.reason))
+                yield Undecided(target, facts.reason)
             elif facts.state == "absent":
                 doubt = reason_for_doubt(target, release)
                 if doubt:
-                    names.append(Undecided(target, doubt))
-        return names
+                    yield Undecided(target, doubt)
 
     def reasons_unread(self) -> dict[str, str]:
         """Say why releases cannot be said to have the names.
