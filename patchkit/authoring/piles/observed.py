@@ -357,7 +357,8 @@ def _run_child(request: str, child: ChildProcess) -> IsolatedRun:
         raise ScaffoldError(f"--python: cannot start {run.last_line}")
     if run.code:
         raise ScaffoldError(
-            f"--observe: the process that imports the pile ended {run.ending}: {run.last_line}"
+            f"--observe: the process that imports the pile ended {run.ending}: {run.last_line}; "
+            "--no-observe reads it alone"
         )
     return run
 

@@ -60,9 +60,9 @@ def test_a_signal_is_named(here: World, capsys: pytest.CaptureFixture[str]) -> N
     here.module("pile.patches", text)
     words = ["adopt", "pile", *INTO_MINE, "--observe"]
     assert main(words) == 2
-    assert (
-        "the process that imports the pile ended by SIGILL" in capsys.readouterr().err
-    )
+    error = capsys.readouterr().err
+    assert "the process that imports the pile ended by SIGILL" in error
+    assert "--no-observe reads it alone" in error
 
 
 def test_the_text_output_counts_what_is_in_rows(
